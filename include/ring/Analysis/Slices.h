@@ -1,0 +1,84 @@
+//===- Slices.h - The work list of a round ----------------------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What one rank computes in one round: for each range of its own queries the
+// ranges of the visiting keys that it may see, each full (every pair visible,
+// no mask needed) or partial. Ranges that see nothing do not appear. All
+// indices here are local: queries within `rank`'s block, keys within `owner`'s.
+//
+// The list is enumerated, never stored: its memory does not grow with the
+// sequence. Plain C++ without LLVM: the compiler and the runtime share it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_ANALYSIS_SLICES_H
+#define RING_ANALYSIS_SLICES_H
+
+#include "ring/Analysis/Layout.h"
+#include "ring/Analysis/Mask.h"
+
+namespace ring {
+
+/// One (query block, key block) pair of a ring.
+struct RingBlock {
+  PositionalMask mask;
+  LayoutView queries; ///< the rank's entries only
+  LayoutView keys;    ///< the owner's entries only
+  /// Keys at and beyond it are invisible: Sk, or less where a batch entry is
+  /// shorter.
+  int64_t keyCount = 0;
+};
+
+/// A range of local keys within one layout entry.
+struct KeyRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool full = false;
+};
+
+/// Number of query ranges of at most `tile` rows; no range crosses an entry.
+int64_t queryRangeCount(LayoutView queries, int64_t tile);
+/// The `index`-th of them.
+Interval queryRange(LayoutView queries, int64_t tile, int64_t index);
+
+/// Enumerates the key ranges of one query range, which lies in one entry.
+/// `classify` false: what a program without ring-classify-blocks computes,
+/// every key of the block, partial.
+///
+/// Where the queries are consecutive, each key of a range is seen by one of
+/// them. Where they are blocks apart, a partial range also holds the keys
+/// between those that two neighbouring blocks see.
+class KeyRangeCursor {
+public:
+  KeyRangeCursor(const RingBlock &block, Interval queryRange, bool classify);
+  /// Writes the next non-empty range; false at the end. Ranges ascend and are
+  /// disjoint.
+  bool next(KeyRange &range);
+
+private:
+  RingBlock block;
+  Interval any;          ///< key positions that some query of the range sees
+  Interval full;         ///< key positions that every query of the range sees
+  int64_t entry = 0;     ///< index into block.keys
+  int64_t entryBase = 0; ///< local index of that entry's first key
+  int part = 0;          ///< 0, 1, 2: before, within, after `full`
+};
+
+/// The local keys within [range.begin, range.end), which lies in one entry,
+/// that local query `query` sees: again one interval, within `range`.
+Interval visibleLocalKeys(const RingBlock &block, int64_t query,
+                          Interval range);
+
+/// Exact number of visible (query, key) pairs of the block. Time: queries'
+/// entries times keys' entries for full, causal, prefix and window masks on all
+/// four layouts; with chunks that times the chunks, or the rows if fewer.
+int64_t visiblePairs(const RingBlock &block);
+
+} // namespace ring
+
+#endif // RING_ANALYSIS_SLICES_H

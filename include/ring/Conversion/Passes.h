@@ -1,0 +1,29 @@
+//===- Passes.h - Conversions of the ring dialect ---------------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_CONVERSION_PASSES_H
+#define RING_CONVERSION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::ring {
+
+// Each generated file undefines the macros it answers to.
+#define GEN_PASS_DECL
+#include "ring/Conversion/RingToLLVM/Passes.h.inc"
+#define GEN_PASS_DECL
+#include "ring/Conversion/RingToVector/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/RingToLLVM/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/RingToVector/Passes.h.inc"
+
+} // namespace mlir::ring
+
+#endif // RING_CONVERSION_PASSES_H

@@ -1,0 +1,152 @@
+//===- Passes.td - Passes on the ring dialect ---------------*- tablegen -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_DIALECT_RING_TRANSFORMS_PASSES_TD
+#define RING_DIALECT_RING_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def RaiseAttentionPass : Pass<"ring-raise-attention", "::mlir::func::FuncOp"> {
+  let summary = "recognise attention written as ordinary tensor ops";
+  let description = [{
+    Replaces softmax(scale * Q K^T + mask) V written in linalg on tensors, as
+    PyTorch's `scaled_dot_product_attention` is exported, by one
+    `ring.attention` with the same meaning. What is not understood is left
+    alone, and a `missed` remark names the op that broke the match.
+  }];
+  let dependentDialects = ["::mlir::ring::RingDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def ShardAttentionPass : Pass<"ring-shard-attention", "::mlir::ModuleOp"> {
+  let summary = "make a function with attention a program for N ranks (form 1)";
+  let description = [{
+    The function becomes the host side: each `ring.attention` is replaced by
+    `ring.scatter` of its operands, a call of a new rank function, and
+    `ring.gather` of its results. The rank function has local tensors and one
+    loop over the rounds, in which a block of keys and values is computed on
+    and then passed on around the ring (Liu, Zaharia, Abbeel, 2310.01889). The
+    layout is contiguous; other passes change it.
+
+    Clauses of `ring.attention` that the ring cannot carry yet are refused with
+    an error that names them.
+  }];
+  let options = [
+    Option<"ranks", "ranks", "int64_t", "0",
+           "Number of ranks; 0: take the grid's">,
+    Option<"grid", "grid", "std::string", "\"\"",
+           "Symbol of an existing shard.grid">,
+    Option<"axis", "axis", "int64_t", "0", "Axis of that grid">,
+    Option<"variant", "variant", "std::string", "\"auto\"",
+           "What travels: auto, pass-kv">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::ring::RingDialect",
+    "::mlir::scf::SCFDialect", "::mlir::shard::ShardDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
+def ApplyLayoutPass : Pass<"ring-apply-layout", "::mlir::ModuleOp"> {
+  let summary = "decide which rank owns which positions (form 2)";
+  let description = [{
+    Replaces the layout tables of every rank function and of the scatters and
+    gathers around its calls. Nothing else changes: programs know only the
+    table.
+  }];
+  let options = [
+    Option<"layout", "layout", "std::string", "\"zigzag\"",
+           "contiguous, zigzag, striped[:G] or balanced">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::ring::RingDialect"];
+}
+
+def ClassifyBlocksPass : Pass<"ring-classify-blocks", "::mlir::ModuleOp"> {
+  let summary = "compute only what the mask leaves visible (form 3)";
+  let description = [{
+    Turns each work list from "everything, under the mask" into per query range
+    the key ranges that it sees, full or partial, and ends the loop after the
+    last round in which any rank has a visible pair. Remarks give the balance
+    and the pairs skipped.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::ring::RingDialect"];
+}
+
+def PipelineRoundsPass : Pass<"ring-pipeline-rounds", "::mlir::ModuleOp"> {
+  let summary = "keep transfers in flight while a round computes (form 4)";
+  let description = [{
+    While round t computes, transfers t+1 .. t+d are under way (d the prefetch
+    distance); the last transfers are elided. The loop gets a prologue that
+    starts d transfers and an epilogue of d rounds that start none. A transfer
+    may send on what an earlier one, not waited for yet, will deliver.
+    Remarks give the transfers, the bytes and the slots, and name transfers
+    that stay exposed.
+  }];
+  let options = [
+    Option<"prefetchDistance", "prefetch-distance", "int64_t", "1",
+           "Transfers in flight while a round computes">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::ring::RingDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def VerifySchedulePass : Pass<"ring-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "prove a rank program: every pair once, no race, no deadlock";
+  let description = [{
+    Executes each rank function for all ranks, with index arithmetic concrete
+    and tensors as names of blocks, and checks that
+    - every pair of queries and keys that sees each other is computed exactly
+      once, by the queries' owner;
+    - every transfer that is started is waited for exactly once, all ranks
+      start the same transfers in the same order, and none waits forever;
+    - no slot is written before the round that read it has computed and the
+      transfer that forwarded it is done;
+    - there is no transfer that nobody needs.
+    An error names block, rank and round, with a note at the op.
+  }];
+  let options = [
+    Option<"slots", "slots", "int64_t", "0",
+           "Slots of the transport; 0: what the program's prefetch needs">];
+}
+
+def ExpandHostPass : Pass<"ring-expand-host", "::mlir::ModuleOp"> {
+  let summary = "turn scatter, call and gather into host ops on stacks";
+  let description = [{
+    A local tensor of the host function stands for one tensor per rank. Here it
+    becomes one stack [local ranks, ...], and the call of a rank function
+    becomes `ring.host.run`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::ring::RingDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def BufferizeTransfersPass : Pass<"ring-bufferize-transfers", "::mlir::ModuleOp"> {
+  let summary = "make what travels memrefs, ahead of one-shot bufferization";
+  let description = [{
+    Blocks that rotate through a loop are not equivalent buffers, so one-shot
+    bufferization would copy them each round. Here they become memrefs:
+    `ring.permute_wait` returns the address that the transport chose, and
+    computation reads it through `bufferization.to_tensor ... restrict`.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::ring::RingDialect"];
+}
+
+def ResultsToDestinationsPass : Pass<"ring-results-to-destinations", "::mlir::ModuleOp"> {
+  let summary = "give functions their results' memory as arguments";
+  let description = [{
+    Each tensor result of a function becomes a trailing memref argument that
+    the caller allocates, written in place; tensor arguments are marked as
+    never written.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+#endif // RING_DIALECT_RING_TRANSFORMS_PASSES_TD

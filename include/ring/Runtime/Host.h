@@ -1,0 +1,108 @@
+/*===- Host.h - Starting rings and sharding tensors --------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the Ring project, under the Apache License v2.0 with LLVM          *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* What a host program (ring-run, a compiled host function, a C program, the  *|
+|* Python package) calls to run rank functions. A host function is compiled   *|
+|* to `int32_t f(ring_host *, inputs..., outputs...)` on whole tensors.       *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef RING_RUNTIME_HOST_H
+#define RING_RUNTIME_HOST_H
+
+#include "ring/Runtime/Runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A set of ranks of this process, with their transport and pool. One thread
+ * at a time may use it. */
+typedef struct ring_host ring_host;
+
+typedef struct ring_host_options {
+  int32_t ranks;   /* >= 1 */
+  int32_t threads; /* of the pool; 0: one per core */
+  double deadline; /* seconds that any wait may last; 0: 60 */
+  int32_t trace;   /* record events for ring_host_write_trace */
+} ring_host_options;
+
+/* NULL and a message in `error` (may be NULL) where it cannot be had. */
+ring_host *ring_host_create(const ring_host_options *options, char *error,
+                            size_t error_bytes);
+void ring_host_destroy(ring_host *host);
+
+/* Ranks of the ring, and how many of them live in this process. */
+int32_t ring_host_ranks(const ring_host *host);
+int32_t ring_host_local_ranks(const ring_host *host);
+
+/* Runs body(context of rank r, environment) for every local rank, each on a
+ * thread of its own with a stack of 16 MiB, and waits for all. Returns the
+ * status of the rank that failed first; ring_host_error says what happened. A
+ * body that returns a bad status, or returns without ring_end, has failed.
+ * `ranks` is what the program was compiled for: another number is
+ * RING_ERROR_MISMATCH, at once. A host does not survive fork: in the child
+ * this is RING_ERROR_USAGE.
+ *
+ * Faults for tests: the environment variable
+ *   RING_FAULT=drop|swap|delay:rank=R,transfer=T[,ms=M]
+ * strikes what rank R sends in its transfer T (1, 2, ... in the order of its
+ * starts). `drop` never delivers it; `swap` delivers the block that the
+ * receiver itself sent first instead, which in a ring is never the right one;
+ * `delay` stops rank R for M milliseconds (100) before it sends, which changes
+ * no result. Read at each run; a text that is not well formed is
+ * RING_ERROR_USAGE. */
+typedef ring_status (*ring_rank_body)(ring_context *context, void *environment);
+ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
+                          void *environment);
+/* What the last ring_host_run, _scatter or _gather said: one line, empty after
+ * success. Valid until the next of them. */
+const char *ring_host_error(const ring_host *host);
+
+/* Whole tensor -> stacked local tensors [local ranks, ..., padded, ...] and
+ * back, along dimension `dim` of the whole tensor, with any strides and
+ * elements of 1, 2, 4 or 8 bytes. `table` is [entries][5], see
+ * ring/Analysis/Layout.h; it must give every position one owner. Padding is
+ * zeroed by scatter and not read by gather. RING_ERROR_USAGE where shapes or
+ * table do not fit, before anything is written. */
+ring_status ring_host_scatter(ring_host *host, const int64_t *table,
+                              int64_t entries, int32_t dim,
+                              const ring_tensor *whole,
+                              const ring_tensor *stacked);
+ring_status ring_host_gather(ring_host *host, const int64_t *table,
+                             int64_t entries, int32_t dim,
+                             const ring_tensor *stacked,
+                             const ring_tensor *whole);
+
+/* Counters since ring_host_reset_counters (or creation); per-rank values are
+ * maxima over the local ranks. */
+typedef struct ring_counters {
+  int64_t runs;              /* ring_host_run calls that started ranks */
+  int64_t transfers;         /* per rank */
+  int64_t bytes_sent;        /* per rank, also when only an address passed */
+  int64_t buffers_allocated; /* slots the transport allocated, per rank */
+  int64_t slots_in_flight;   /* most unwaited transfers at once, of a rank */
+  int64_t launches;          /* ring_parallel_for calls, per rank */
+  int64_t peak_bytes;        /* most bytes allocated at once, of a rank */
+  double seconds;            /* time inside ring_host_run, all runs */
+} ring_counters;
+void ring_host_counters(const ring_host *host, ring_counters *counters);
+/* Also forgets the events of the trace. */
+void ring_host_reset_counters(ring_host *host);
+
+/* Chrome trace events (Perfetto opens them): a process per rank, a row for
+ * computation and one for transfers, every round and transfer named; time that
+ * a rank waited stands in its computation row. Returns 0 where the file cannot
+ * be written, 1 otherwise. */
+int32_t ring_host_write_trace(const ring_host *host, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RING_RUNTIME_HOST_H */

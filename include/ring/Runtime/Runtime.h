@@ -1,0 +1,171 @@
+/*===- Runtime.h - What generated rank programs call -------------*- C -*-===*\
+|*                                                                            *|
+|* Part of the Ring project, under the Apache License v2.0 with LLVM          *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* The C ABI between a compiled rank function and the runtime.                *|
+|*                                                                            *|
+|* A rank function is `int32_t f_rank(ring_context *, inputs..., outputs...)`.*|
+|* Every call returns a ring_status; generated code returns the first bad one.*|
+|* A call that fails tells the other ranks at once, and every later call of   *|
+|* the context returns the same status. No wait lasts longer than the         *|
+|* deadline. A context belongs to one thread at a time: the rank's own.       *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef RING_RUNTIME_RUNTIME_H
+#define RING_RUNTIME_RUNTIME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int32_t ring_status;
+enum {
+  RING_OK = 0,
+  RING_ERROR_MISMATCH = 1, /* ranks run different programs, or the wrong N */
+  RING_ERROR_TIMEOUT = 2,  /* a deadline passed */
+  RING_ERROR_PEER = 3,     /* another rank failed first */
+  RING_ERROR_USAGE = 4,    /* an unknown ticket, a bad axis, ... */
+  RING_ERROR_MEMORY = 5
+};
+
+/* One rank of a running ring: its rank and size, transport, pool, deadline,
+ * counters and trace. Created by a host (Host.h). */
+typedef struct ring_context ring_context;
+
+/* Most dimensions of a tensor that travels. */
+#define RING_MAX_DIMS 6
+
+/* A strided tensor, not owned. Sizes and strides in elements. */
+typedef struct ring_tensor {
+  void *data; /* address of element [0, ..., 0] */
+  int32_t dims;
+  int32_t element_bytes;
+  int64_t sizes[RING_MAX_DIMS];
+  int64_t strides[RING_MAX_DIMS];
+} ring_tensor;
+
+int32_t ring_rank(const ring_context *context);
+int32_t ring_size(const ring_context *context);
+/* Which of the process's ranks this is, 0 to local ranks - 1. */
+int32_t ring_local_index(const ring_context *context);
+
+/* First call of every rank function, once in a run. Compares `ranks` with the
+ * ring's size and `fingerprint` (N, layout, shapes, types, mask) with the other
+ * ranks', before the first transfer. `slots` is how many transfers the program
+ * keeps in flight; a transport that copies allocates so many, `threads` none.*/
+ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
+                       uint64_t fingerprint);
+/* Last call: returns when all ranks have passed their last round, so that what
+ * a rank lent to its peers may be freed. A transfer that was not waited for is
+ * RING_ERROR_USAGE. Also called on the way out of a failed program, with its
+ * status, which it returns; then too it stays until no peer reads what this
+ * rank lent, but no longer than the deadline. */
+ring_status ring_end(ring_context *context, ring_status status);
+
+/* Asynchronous ppermute, shift +1 in ring order: sends `tensors` (one message
+ * group) to `to` and will receive the like from `from`. Transfers run in the
+ * order of their starts; what one rank sends to another arrives in the order
+ * of its starts. Does not wait. The tensors must stay as they are until the
+ * wait of this transfer (and, where peers were handed the address, until
+ * ring_end); the descriptors are copied. */
+typedef int64_t ring_ticket;
+ring_status ring_permute_start(ring_context *context, int32_t to, int32_t from,
+                               int32_t count, const ring_tensor *tensors,
+                               ring_ticket *ticket);
+/* The same, sending on what the transfer `source`, started before and not yet
+ * waited for, will deliver. */
+ring_status ring_permute_forward(ring_context *context, int32_t to,
+                                 int32_t from, ring_ticket source,
+                                 ring_ticket *ticket);
+/* Waits until what was sent has left and what is received has arrived; writes
+ * where it is. Consumes the ticket: to wait twice is RING_ERROR_USAGE. What
+ * arrives must have the shapes of what was sent, or else RING_ERROR_MISMATCH.
+ * `threads` hands over the owner's address, so that nothing has to leave. */
+ring_status ring_permute_wait(ring_context *context, ring_ticket ticket,
+                              int32_t count, ring_tensor *received);
+
+/* Runs body(environment, 0) .. body(environment, count - 1) on the pool that
+ * all ranks of the process share, and returns when all have ended. `name` and
+ * `round` (-1: none) label the trace and messages. Items may run in any order
+ * and side by side, on threads with a stack of 16 MiB. A call from within a
+ * body runs its items one after the other. */
+typedef void (*ring_body)(void *environment, int64_t item);
+ring_status ring_parallel_for(ring_context *context, const char *name,
+                              int64_t round, int64_t count, ring_body body,
+                              void *environment);
+
+/* The work list of a round (ring/Analysis/Slices.h says what it is).
+ * Filled by generated code with ring_slices_init, read by kernels. The struct
+ * may live on the caller's stack; it borrows the tables. */
+typedef struct ring_slices {
+  const int64_t *query_table;         /* [query_entries][5] */
+  const int64_t *key_table;           /* [key_entries][5] */
+  int64_t query_entries, key_entries; /* of this rank, of this owner */
+  int64_t rank, owner;
+  int64_t query_count, key_count; /* of the whole sequence: Sq, Sk */
+  int32_t causal, classify;
+  int64_t left, right, chunk, prefix, shift; /* INT64_MAX: unbounded */
+  const int32_t *offsets;                    /* [batch] or NULL */
+  const int32_t *lengths;                    /* [batch] or NULL */
+  const int32_t *query_segments;             /* [batch][Sq] or NULL */
+  const int32_t *key_segments;               /* [batch][Sk] or NULL */
+} ring_slices;
+
+/* `query_table`, `key_table`: the whole tables, of all ranks; the lengths of
+ * the sequences are their sums. `bottom_right`: the shift is Sk - Sq, else 0.
+ * Pointers to run-time ids, lengths and offsets start as NULL. */
+void ring_slices_init(ring_slices *slices, const int64_t *query_table,
+                      int64_t query_entries, const int64_t *key_table,
+                      int64_t key_entries, int64_t rank, int64_t owner,
+                      int32_t classify, int32_t causal, int64_t left,
+                      int64_t right, int64_t chunk, int64_t prefix,
+                      int32_t bottom_right);
+/* Number of query ranges of at most `tile` rows. */
+int64_t ring_slices_query_ranges(const ring_slices *slices, int64_t tile);
+/* Writes the local queries [range[0], range[1]) of the `index`-th. */
+void ring_slices_query_range(const ring_slices *slices, int64_t tile,
+                             int64_t index, int64_t *range);
+
+/* A walk over the key ranges of one query range of one batch entry; lives on
+ * the caller's stack. Segments are refused: they end the process with a
+ * message. */
+typedef struct ring_key_cursor {
+  int64_t opaque[40];
+} ring_key_cursor;
+void ring_slices_keys(const ring_slices *slices, int64_t batch,
+                      int64_t query_begin, int64_t query_end,
+                      ring_key_cursor *cursor);
+/* Writes range[0..1] = local keys [begin, end), range[2] = 1 iff full;
+ * returns 0 at the end. */
+int32_t ring_slices_next_keys(ring_key_cursor *cursor, int64_t *range);
+/* For the queries of the cursor's range, in order, the local keys
+ * [begin[i], end[i]) within [key_begin, key_end), which lies in one key range
+ * of the cursor, that query i sees; empty ones for i from the range's length to
+ * `lanes`. */
+void ring_slices_bounds(const ring_key_cursor *cursor, int64_t key_begin,
+                        int64_t key_end, int64_t lanes, int32_t *begin,
+                        int32_t *end);
+
+/* Allocation of generated code, 64-byte aligned; counted on the rank whose
+ * body, or whose parallel_for item, the calling thread runs. Any thread may
+ * free. With RING_POISON=1 in the environment of the process fresh memory is
+ * filled with NaN. Where there is no memory the process ends with a message,
+ * as generated code does not look. (The names are those of MLIR's generic
+ * allocation functions.) */
+void *_mlir_memref_to_llvm_alloc(size_t bytes);
+void *_mlir_memref_to_llvm_aligned_alloc(size_t alignment, size_t bytes);
+void _mlir_memref_to_llvm_free(void *address);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RING_RUNTIME_RUNTIME_H */

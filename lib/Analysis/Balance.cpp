@@ -1,0 +1,171 @@
+//===- Balance.cpp - Dealing chunks by visible area -----------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Analysis/Layout.h"
+#include "ring/Analysis/Slices.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+using namespace ring;
+
+namespace {
+/// One chunk of the balanced layout.
+struct Chunk {
+  int64_t index;
+  int64_t queries, keys; ///< positions
+  int64_t weight;        ///< visible pairs of its queries
+  int sizeClass;         ///< see sizeClass()
+  int64_t owner = 0;
+};
+} // namespace
+
+/// A chunk of queries (and so of keys) has one of two sizes, which differ by
+/// one. The classes stand in Gray code order: in a list sorted by class the
+/// longer chunks of the queries come first, those of the keys first and last.
+/// Dealing such a list in groups of one chunk a rank gives ranks whose queries
+/// differ by at most one and whose keys, if they are not as many, by at most
+/// two.
+static int sizeClass(bool longQueries, bool longKeys) {
+  return longQueries ? (longKeys ? 0 : 1) : (longKeys ? 3 : 2);
+}
+
+static std::vector<Chunk> weighChunks(int64_t ranks, int64_t queryCount,
+                                      int64_t keyCount,
+                                      const PositionalMask &mask) {
+  int64_t count = kBalancedChunksPerRank * ranks;
+  // As many ranks as chunks: the cuts are those of the balanced layout.
+  std::vector<LayoutEntry> table = contiguousLayout(count, queryCount);
+  LayoutView queries{table.data(), static_cast<int64_t>(table.size())};
+  std::vector<LayoutEntry> keyTable = contiguousLayout(count, keyCount);
+  LayoutView keys{keyTable.data(), static_cast<int64_t>(keyTable.size())};
+  LayoutEntry allKeys{0, 0, keyCount, keyCount, 1};
+  std::vector<Chunk> chunks;
+  for (int64_t index = 0; index < count; ++index) {
+    RingBlock block{mask, queries.of(index), {&allKeys, 1}, keyCount};
+    int64_t querySize = queries.localSize(index);
+    int64_t keySize = keys.localSize(index);
+    chunks.push_back({index, querySize, keySize, visiblePairs(block),
+                      sizeClass(querySize > queryCount / count,
+                                keySize > keyCount / count)});
+  }
+  return chunks;
+}
+
+/// Swaps two chunks of one class between `busy` and `idle` such that the
+/// busier of the two gets as little work as possible; false if no swap helps.
+static bool swapChunks(std::vector<Chunk> &chunks, std::vector<int64_t> &load,
+                       int64_t busy, int64_t idle) {
+  int64_t gap = load[busy] - load[idle];
+  // Moving `difference` leaves a gap of |gap - 2 * difference|.
+  int64_t bestGap = gap;
+  Chunk *give = nullptr, *take = nullptr;
+  for (Chunk &a : chunks) {
+    if (a.owner != busy)
+      continue;
+    for (Chunk &b : chunks) {
+      if (b.owner != idle || b.sizeClass != a.sizeClass)
+        continue;
+      int64_t left = std::abs(gap - 2 * (a.weight - b.weight));
+      if (left < bestGap)
+        bestGap = left, give = &a, take = &b;
+    }
+  }
+  if (!give)
+    return false;
+  int64_t difference = give->weight - take->weight;
+  load[busy] -= difference;
+  load[idle] += difference;
+  std::swap(give->owner, take->owner);
+  return true;
+}
+
+/// Relieves the busiest rank until it is within a thousandth of the mean or no
+/// swap with any rank helps. Ends: each swap lowers the sum of squared loads.
+static void levelLoads(int64_t ranks, std::vector<Chunk> &chunks) {
+  std::vector<int64_t> load(ranks, 0);
+  for (const Chunk &chunk : chunks)
+    load[chunk.owner] += chunk.weight;
+  int64_t mean = std::accumulate(load.begin(), load.end(), int64_t(0)) / ranks;
+  std::vector<int64_t> idlest(ranks);
+  std::iota(idlest.begin(), idlest.end(), 0);
+  for (bool swapped = true; swapped;) {
+    std::sort(idlest.begin(), idlest.end(), [&](int64_t a, int64_t b) {
+      return std::tie(load[a], a) < std::tie(load[b], b);
+    });
+    int64_t busy = idlest.back();
+    swapped = false;
+    if (load[busy] <= mean + mean / 1000)
+      return;
+    for (int64_t i = 0; i + 1 < ranks && !swapped; ++i)
+      swapped = swapChunks(chunks, load, busy, idlest[i]);
+  }
+}
+
+/// How much the busiest rank exceeds the mean, in visible pairs or in positions
+/// of its queries or keys.
+static double worstRatio(int64_t ranks, const std::vector<Chunk> &chunks) {
+  double worst = 1;
+  for (int64_t Chunk::*quantity :
+       {&Chunk::weight, &Chunk::queries, &Chunk::keys}) {
+    std::vector<int64_t> load(ranks, 0);
+    for (const Chunk &chunk : chunks)
+      load[chunk.owner] += chunk.*quantity;
+    double total = std::accumulate(load.begin(), load.end(), 0.0);
+    if (total > 0)
+      worst = std::max(worst, *std::max_element(load.begin(), load.end()) /
+                                  (total / ranks));
+  }
+  return worst;
+}
+
+/// Deals the chunks in their order, a group of one chunk a rank at a time. With
+/// `turning` every other group goes from the last rank to the first.
+static void dealInOrder(int64_t ranks, std::vector<Chunk> &chunks,
+                        bool turning) {
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    int64_t group = i / ranks, rank = i % ranks;
+    bool backward = turning && group % 2 == 1;
+    chunks[i].owner = backward ? ranks - 1 - rank : rank;
+  }
+}
+
+/// Deals by size class and weight, for even sizes and nearly even work, then
+/// levels the work.
+static void dealByWeight(int64_t ranks, std::vector<Chunk> &chunks) {
+  std::sort(chunks.begin(), chunks.end(), [](const Chunk &a, const Chunk &b) {
+    return std::tie(a.sizeClass, b.weight, a.index) <
+           std::tie(b.sizeClass, a.weight, b.index);
+  });
+  dealInOrder(ranks, chunks, /*turning=*/true);
+  levelLoads(ranks, chunks);
+}
+
+std::vector<int64_t> ring::balancedOwners(int64_t ranks, int64_t queryCount,
+                                          int64_t keyCount,
+                                          const PositionalMask &mask) {
+  std::vector<Chunk> chunks = weighChunks(ranks, queryCount, keyCount, mask);
+  // In a deal in order the keys just before a chunk are those of the rank just
+  // before: a window needs few rounds, and each keeps all ranks busy. So such
+  // deals come first, the straight one before the turning one, which evens out
+  // causal masks.
+  constexpr double kEvenEnough = 1.02;
+  dealInOrder(ranks, chunks, /*turning=*/false);
+  if (worstRatio(ranks, chunks) > kEvenEnough)
+    dealInOrder(ranks, chunks, /*turning=*/true);
+  if (worstRatio(ranks, chunks) > kEvenEnough)
+    dealByWeight(ranks, chunks);
+  std::vector<int64_t> owners(chunks.size());
+  for (const Chunk &chunk : chunks)
+    owners[chunk.index] = chunk.owner;
+  return owners;
+}

@@ -1,0 +1,459 @@
+//===- RingToLLVM.cpp - Ring ops to runtime calls -------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuntimeBuilder.h"
+
+#include "ring/Conversion/Passes.h"
+#include "ring/Runtime/Runtime.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::ring {
+#define GEN_PASS_DEF_CONVERTRINGTOLLVMPASS
+#include "ring/Conversion/RingToLLVM/Passes.h.inc"
+} // namespace mlir::ring
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+struct ConvertRingToLLVMPass
+    : mlir::ring::impl::ConvertRingToLLVMPassBase<ConvertRingToLLVMPass> {
+  using ConvertRingToLLVMPassBase::ConvertRingToLLVMPassBase;
+  void runOnOperation() override;
+};
+
+/// Lowers the ring ops of one function.
+class FunctionLowering {
+public:
+  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
+      : function(function), types(types), b(function, types) {}
+
+  LogicalResult run();
+
+private:
+  bool isRank() { return function->hasAttr(kRankOfAttrName); }
+  void addContextAndStatus();
+  void begin();
+  LogicalResult lower(Operation *op);
+  LogicalResult lower(shard::ProcessLinearIndexOp op);
+  LogicalResult lower(OwnerOp op);
+  LogicalResult lower(SlicesOp op);
+  LogicalResult lower(PermuteStartOp op);
+  LogicalResult lower(PermuteWaitOp op);
+  LogicalResult lower(ParallelCallOp op);
+  LogicalResult lower(RanksOp op);
+  LogicalResult lower(HostScatterOp op);
+  LogicalResult lower(HostGatherOp op);
+  LogicalResult lower(HostRunOp op);
+  /// Address and number of entries of a table.
+  std::pair<Value, Value> table(Value memref);
+  LogicalResult move(StringRef name, Value from, Value table, int64_t dim,
+                     Value to);
+
+  func::FuncOp function;
+  const LLVMTypeConverter &types;
+  RuntimeBuilder b;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The frame of a function
+//===----------------------------------------------------------------------===//
+
+/// f(inputs..., outputs...) becomes i32 f(context, inputs..., outputs...).
+void FunctionLowering::addContextAndStatus() {
+  (void)function.insertArgument(0, b.pointerType(), {}, function.getLoc());
+  function.setFunctionType(
+      b.getFunctionType(function.getArgumentTypes(), b.getI32Type()));
+  SmallVector<func::ReturnOp> returns;
+  function.walk([&](func::ReturnOp op) { returns.push_back(op); });
+  for (func::ReturnOp op : returns) {
+    b.setInsertionPoint(op);
+    cf::BranchOp::create(b, b.exitBlock(), ValueRange(b.i32(0)));
+    op.erase();
+  }
+  // One way out: it tells the other ranks how this one ended.
+  b.setInsertionPointToEnd(b.exitBlock());
+  Value status = b.exitBlock()->getArgument(0);
+  if (isRank())
+    status = b.call("ring_end", b.getI32Type(), {b.context(), status});
+  func::ReturnOp::create(b, status);
+  function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
+                    b.getUnitAttr());
+}
+
+void FunctionLowering::begin() {
+  auto integer = [&](StringRef name, int64_t otherwise) {
+    auto attr = function->getAttrOfType<IntegerAttr>(name);
+    return attr ? attr.getInt() : otherwise;
+  };
+  int64_t ranks = 1;
+  function.walk([&](shard::ProcessLinearIndexOp op) {
+    auto grid = SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(
+        op, op.getGridAttr());
+    ranks = ShapedType::getNumElements(grid.getShape());
+  });
+  b.setInsertionPointToStart(&function.front());
+  Value fingerprint = b.i64(integer(kFingerprintAttrName, 0));
+  b.checkedCall("ring_begin",
+                {b.context(), b.i32(ranks),
+                 b.i32(integer(kSlotsAttrName, 1)), fingerprint});
+}
+
+//===----------------------------------------------------------------------===//
+// Rank ops
+//===----------------------------------------------------------------------===//
+
+/// Memory for a struct of the runtime, all of whose fields are words or pairs
+/// of half words.
+static Type wordsFor(Builder &b, int64_t bytes) {
+  return LLVM::LLVMArrayType::get(b.getI64Type(), llvm::divideCeil(bytes, 8));
+}
+
+LogicalResult FunctionLowering::lower(shard::ProcessLinearIndexOp op) {
+  Value rank = b.call("ring_rank", b.getI32Type(), b.context());
+  op.getResult().replaceAllUsesWith(
+      arith::IndexCastOp::create(b, b.getIndexType(), rank));
+  op.erase();
+  return success();
+}
+
+/// The rank `shift` places before this one, from a constant table of places.
+static Value rankBefore(RuntimeBuilder &b, shard::GridOp grid, int64_t axis,
+                        Value shift) {
+  ::ring::RingOrder order = getRingOrder(grid, axis);
+  int64_t n = order.size();
+  Value size = b.i64(n);
+  Value rank = arith::ExtSIOp::create(
+      b, b.getI64Type(), b.call("ring_rank", b.getI32Type(), b.context()));
+  bool identity = true;
+  for (int64_t r = 0; r < n; ++r)
+    identity &= order.successor(r) == (r + 1) % n;
+  // (place - shift) mod n, for 0 <= shift <= n.
+  auto before = [&](Value place) -> Value {
+    Value moved = arith::AddIOp::create(
+        b, Value(arith::SubIOp::create(b, place, shift)), size);
+    return arith::RemUIOp::create(b, moved, size);
+  };
+  if (identity)
+    return before(rank);
+
+  // Row 0 the place of each rank, row 1 the rank at each place.
+  SmallVector<int64_t> placeOf(n), rankAt(n);
+  for (int64_t place = 0, r = 0; place < n; ++place, r = order.successor(r)) {
+    placeOf[r] = place;
+    rankAt[place] = r;
+  }
+  SmallVector<int64_t> both(placeOf);
+  llvm::append_range(both, rankAt);
+  auto type = LLVM::LLVMArrayType::get(b.getI64Type(), 2 * n);
+  auto module = grid->getParentOfType<ModuleOp>();
+  std::string name =
+      ("ring_order_" + grid.getSymName() + "_" + Twine(axis)).str();
+  if (!module.lookupSymbol(name)) {
+    auto atStart = OpBuilder::atBlockBegin(module.getBody());
+    LLVM::GlobalOp::create(
+        atStart, grid.getLoc(), type, /*isConstant=*/true,
+        LLVM::Linkage::Internal, name,
+        DenseElementsAttr::get(RankedTensorType::get({2 * n}, b.getI64Type()),
+                               ArrayRef<int64_t>(both)));
+  }
+  Value base = LLVM::AddressOfOp::create(b, b.pointerType(), name);
+  auto at = [&](Value index) -> Value {
+    Value place = LLVM::GEPOp::create(b, b.pointerType(), b.getI64Type(), base,
+                                      ArrayRef<LLVM::GEPArg>{index});
+    return LLVM::LoadOp::create(b, b.getI64Type(), place);
+  };
+  return at(arith::AddIOp::create(b, before(at(rank)), size));
+}
+
+static shard::GridOp gridOf(Operation *op, FlatSymbolRefAttr symbol) {
+  return SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(op, symbol);
+}
+
+LogicalResult FunctionLowering::lower(OwnerOp op) {
+  Value owner = rankBefore(b, gridOf(op, op.getGridAttr()), op.getAxis(),
+                           b.asI64(op.getRound()));
+  op.getOwner().replaceAllUsesWith(
+      arith::IndexCastOp::create(b, b.getIndexType(), owner));
+  op.erase();
+  return success();
+}
+
+std::pair<Value, Value> FunctionLowering::table(Value memref) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  Value pointer =
+      LLVM::IntToPtrOp::create(b, b.pointerType(), b.asI64(address));
+  Value entries = b.asI64(memref::DimOp::create(b, memref, 0));
+  return {pointer, entries};
+}
+
+LogicalResult FunctionLowering::lower(SlicesOp op) {
+  if (op.getQuerySegments() || op.getLengths() || op.getOffsets())
+    return op.emitError("run-time ids, lengths and offsets have no lowering");
+  Value slices = b.slot(wordsFor(b, sizeof(ring_slices)));
+  auto [queryTable, queryEntries] = table(op.getQueryTable());
+  auto [keyTable, keyEntries] = table(op.getKeyTable());
+  MaskAttr attr = op.getMaskAttr();
+  ::ring::PositionalMask mask =
+      attr ? attr.bind(0, 0) : ::ring::PositionalMask();
+  bool bottomRight = attr && attr.getAlign() == Alignment::BottomRight;
+  b.call("ring_slices_init", {},
+         {slices, queryTable, queryEntries, keyTable, keyEntries,
+          b.asI64(op.getRank()), b.asI64(op.getOwner()),
+          b.i32(!op.getWhole()), b.i32(mask.causal), b.i64(mask.left),
+          b.i64(mask.right), b.i64(mask.chunk), b.i64(mask.prefix),
+          b.i32(bottomRight)});
+  Value result = UnrealizedConversionCastOp::create(
+                     b, SlicesType::get(b.getContext()), slices)
+                     .getResult(0);
+  op.getSlices().replaceAllUsesWith(result);
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(PermuteStartOp op) {
+  shard::GridOp grid = gridOf(op, op.getGridAttr());
+  int64_t ranks = grid.getShape()[op.getAxis()];
+  auto neighbour = [&](int64_t shift) -> Value {
+    return arith::TruncIOp::create(
+        b, b.getI32Type(),
+        rankBefore(b, grid, op.getAxis(), b.i64(shift)));
+  };
+  Value from = neighbour(1), to = neighbour(ranks - 1);
+  Value ticket = b.slot(b.getI64Type());
+  if (Value source = op.getForwarded()) {
+    b.checkedCall("ring_permute_forward",
+                  {b.context(), to, from, source, ticket});
+  } else {
+    Value count = b.i32(op.getSources().size());
+    b.checkedCall("ring_permute_start", {b.context(), to, from, count,
+                                         b.tensors(op.getSources()), ticket});
+  }
+  op.getFuture().replaceAllUsesWith(
+      LLVM::LoadOp::create(b, b.getI64Type(), ticket));
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
+  SmallVector<MemRefType> received;
+  for (Type type : op.getReceived().getTypes()) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref)
+      return op.emitError("on tensors, expected memrefs: bufferize first");
+    received.push_back(memref);
+  }
+  Value tensors =
+      b.slot(wordsFor(b, sizeof(ring_tensor) * received.size()));
+  b.checkedCall("ring_permute_wait", {b.context(), op.getFuture(),
+                                      b.i32(received.size()), tensors});
+  for (auto [index, type] : llvm::enumerate(received))
+    op.getReceived()[index].replaceAllUsesWith(
+        b.memrefFrom(tensors, index, type));
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Callbacks
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionLowering::lower(ParallelCallOp op) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto kernel = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  // Work lists are pointers from here on.
+  SmallVector<Type> passed;
+  for (Type type : op.getArguments().getTypes())
+    passed.push_back(isa<SlicesType>(type) ? b.pointerType() : type);
+  std::string name = (op.getCallee() + "_item").str();
+  auto body = module.lookupSymbol<func::FuncOp>(name);
+  if (!body) {
+    body = addCallback(
+        module, name,
+        b.getFunctionType({b.pointerType(), b.getI64Type()}, {}), op.getLoc());
+    auto inner =
+        ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &body.front());
+    SmallVector<Value> operands = {arith::IndexCastOp::create(
+        inner, inner.getIndexType(), body.getArgument(1))};
+    llvm::append_range(operands,
+                       RuntimeBuilder::unpackEnvironment(
+                           inner, types, body.getArgument(0), passed));
+    for (auto [index, type] : llvm::enumerate(op.getArguments().getTypes()))
+      if (isa<SlicesType>(type))
+        operands[index + 1] = UnrealizedConversionCastOp::create(
+                                  inner, type, operands[index + 1])
+                                  .getResult(0);
+    func::CallOp::create(inner, kernel, operands);
+    func::ReturnOp::create(inner);
+  }
+  SmallVector<Value> values;
+  for (Value value : op.getArguments())
+    values.push_back(isa<SlicesType>(value.getType())
+                         ? UnrealizedConversionCastOp::create(
+                               b, b.pointerType(), value)
+                               .getResult(0)
+                         : value);
+  Value environment = b.packEnvironment(values);
+  StringRef label = op.getCallee();
+  b.checkedCall("ring_parallel_for",
+                {b.context(), b.string(label.rsplit('_').second),
+                 b.asI64(op.getRound()), b.asI64(op.getCount()),
+                 functionAddress(b, body), environment});
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(RanksOp op) {
+  Value ranks =
+      b.call("ring_host_local_ranks", b.getI32Type(), b.context());
+  op.getRanks().replaceAllUsesWith(
+      arith::IndexCastOp::create(b, b.getIndexType(), ranks));
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::move(StringRef name, Value from, Value tableOf,
+                                     int64_t dim, Value to) {
+  auto [address, entries] = table(tableOf);
+  b.checkedCall(name, {b.context(), address, entries, b.i32(dim),
+                       b.tensors(from), b.tensors(to)});
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(HostScatterOp op) {
+  LogicalResult moved = move("ring_host_scatter", op.getSource(), op.getTable(),
+                             op.getDim(), op.getStacked());
+  op.erase();
+  return moved;
+}
+
+LogicalResult FunctionLowering::lower(HostGatherOp op) {
+  LogicalResult moved = move("ring_host_gather", op.getStacked(), op.getTable(),
+                             op.getDim(), op.getWhole());
+  op.erase();
+  return moved;
+}
+
+/// The part of a stack that belongs to local rank `index`, in the type of the
+/// rank function's argument.
+static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
+                    Type argument) {
+  auto type = cast<MemRefType>(stack.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(1)};
+  for (int64_t dim = 1; dim < type.getRank(); ++dim)
+    sizes.push_back(type.isDynamicDim(dim)
+                        ? OpFoldResult(Value(
+                              memref::DimOp::create(b, stack, dim)))
+                        : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
+  offsets[0] = index;
+  auto argumentType = cast<MemRefType>(argument);
+  auto reduced = memref::SubViewOp::inferRankReducedResultType(
+      argumentType.getShape(), type, offsets, sizes, strides);
+  Value part = memref::SubViewOp::create(b, cast<MemRefType>(reduced), stack,
+                                         offsets, sizes, strides);
+  return memref::CastOp::create(b, argument, part);
+}
+
+LogicalResult FunctionLowering::lower(HostRunOp op) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  SmallVector<Value> stacks(op.getInputs());
+  llvm::append_range(stacks, op.getOutputs());
+
+  auto body = addCallback(
+      module, (op.getCallee() + "_body").str(),
+      b.getFunctionType({b.pointerType(), b.pointerType()}, b.getI32Type()),
+      op.getLoc());
+  auto inner = ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &body.front());
+  SmallVector<Value> inBody = RuntimeBuilder::unpackEnvironment(
+      inner, types, body.getArgument(1), ValueRange(stacks).getTypes());
+  RuntimeBuilder runtime(body, types);
+  runtime.setInsertionPointToEnd(&body.front());
+  Value local = runtime.call("ring_local_index", runtime.getI32Type(),
+                             body.getArgument(0));
+  inner.setInsertionPointToEnd(&body.front());
+  Value index =
+      arith::IndexCastOp::create(inner, inner.getIndexType(), local);
+  SmallVector<Value> operands = {body.getArgument(0)};
+  // The callee may or may not have got its context argument yet.
+  ArrayRef<Type> parameters = callee.getArgumentTypes();
+  for (auto [stack, type] : llvm::zip_equal(
+           inBody, parameters.take_back(inBody.size())))
+    operands.push_back(partOf(inner, stack, index, type));
+  auto call = func::CallOp::create(inner, callee.getName(),
+                                   TypeRange(inner.getI32Type()), operands);
+  func::ReturnOp::create(inner, call.getResults());
+
+  b.checkedCall("ring_host_run",
+                {b.context(), b.i32(op.getRanks()), functionAddress(b, body),
+                 b.packEnvironment(stacks)});
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+LogicalResult FunctionLowering::lower(Operation *op) {
+  b.setLoc(op->getLoc());
+  b.setInsertionPoint(op);
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
+            PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
+            HostRunOp>([&](auto typed) { return lower(typed); })
+      .Default([](Operation *other) {
+        return other->emitError("no lowering to the runtime for '")
+               << other->getName() << "'";
+      });
+}
+
+LogicalResult FunctionLowering::run() {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (isa_and_nonnull<RingDialect, shard::ShardDialect>(op->getDialect()))
+      ops.push_back(op);
+  });
+  // Futures are tickets from here on, also where branches carry them.
+  function.walk([&](Block *block) {
+    for (BlockArgument arg : block->getArguments())
+      if (isa<FutureType>(arg.getType()))
+        arg.setType(b.getI64Type());
+  });
+  addContextAndStatus();
+  if (isRank())
+    begin();
+  for (Operation *op : ops)
+    if (failed(lower(op)))
+      return failure();
+  return success();
+}
+
+void ConvertRingToLLVMPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  LLVMTypeConverter types(&getContext());
+  llvm::DenseSet<StringRef> called;
+  module.walk([&](func::CallOp call) { called.insert(call.getCallee()); });
+  module.walk(
+      [&](ParallelCallOp call) { called.insert(call.getCallee()); });
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && !called.contains(function.getName()))
+      functions.push_back(function);
+  for (func::FuncOp function : functions)
+    if (failed(FunctionLowering(function, types).run()))
+      return signalPassFailure();
+  for (auto grid : llvm::make_early_inc_range(module.getOps<shard::GridOp>()))
+    grid.erase();
+}

@@ -1,0 +1,122 @@
+//===- FinalizeKernel.cpp - Kernels on the rows of a state ----------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBuilder.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+/// Rows of one (batch, head): a work item of the kernels here.
+struct Rows {
+  Value batch, head, count;
+
+  Rows(KernelBuilder &b, Value item, Value acc) {
+    int64_t heads = cast<MemRefType>(acc.getType()).getDimSize(1);
+    batch = arith::DivUIOp::create(b, item, b.index(heads));
+    head = arith::RemUIOp::create(b, item, b.index(heads));
+    count = b.dim(acc, 2);
+  }
+};
+} // namespace
+
+/// One row of f32 scratch of a whole tile's layout, [1][padded columns].
+static Value rowScratch(KernelBuilder &b, int64_t columns) {
+  return b.scratch({1, b.padded(columns)});
+}
+
+/// Applies `body` to each register of a scratch row.
+static void forRegisters(KernelBuilder &b, int64_t columns,
+                         const std::function<void(Value)> &body) {
+  b.loop(b.index(0), b.index(b.padded(columns)), b.plan.registerLanes, body);
+}
+
+static Value inAllLanes(KernelBuilder &b, Value scalar) {
+  return vector::BroadcastOp::create(b, b.vectorOf(b.plan.registerLanes),
+                                     scalar);
+}
+
+void mlir::ring::buildFinalizeKernel(FinalizeOp op, KernelBuilder &b,
+                                     func::FuncOp kernel) {
+  Value acc = kernel.getArgument(1), max = kernel.getArgument(2),
+        sum = kernel.getArgument(3), out = kernel.getArgument(4);
+  Value lse = op.getLse() ? Value(kernel.getArgument(5)) : Value();
+  int64_t columns = cast<MemRefType>(acc.getType()).getDimSize(3);
+  Rows rows(b, kernel.getArgument(0), acc);
+  Value row = rowScratch(b, columns);
+  b.loop(b.index(0), rows.count, 1, [&](Value r) {
+    SmallVector<Value> at = {rows.batch, rows.head, r};
+    Value total = memref::LoadOp::create(b, sum, at);
+    Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total,
+                                          b.f32(0.0f));
+    // A query that saw nothing has acc 0; any divisor but 0 keeps it so.
+    Value divisor =
+        inAllLanes(b, arith::SelectOp::create(b, nothing, b.f32(1.0f), total));
+    b.unpackRows(acc, rows.batch, rows.head, r, b.index(1), columns, row);
+    forRegisters(b, columns, [&](Value c) {
+      Value quotient = arith::DivFOp::create(
+          b, b.load(row, {b.index(0), c}, b.plan.registerLanes), divisor);
+      b.store(quotient, row, {b.index(0), c});
+    });
+    b.packRows(row, out, rows.batch, rows.head, r, b.index(1), columns);
+    if (lse) {
+      Value maximum = memref::LoadOp::create(b, max, at);
+      Value logarithm = math::LogOp::create(b, total);
+      memref::StoreOp::create(b, b.vadd(maximum, logarithm), lse, at);
+    }
+  });
+  func::ReturnOp::create(b);
+}
+
+void mlir::ring::buildMergeKernel(MergeOp op, KernelBuilder &b,
+                                  func::FuncOp kernel) {
+  Value otherAcc = kernel.getArgument(1), otherMax = kernel.getArgument(2),
+        otherSum = kernel.getArgument(3), acc = kernel.getArgument(4),
+        max = kernel.getArgument(5), sum = kernel.getArgument(6);
+  int64_t columns = cast<MemRefType>(acc.getType()).getDimSize(3);
+  int64_t lanes = b.plan.registerLanes;
+  Rows rows(b, kernel.getArgument(0), acc);
+  Value mine = rowScratch(b, columns), theirs = rowScratch(b, columns);
+  float infinity = std::numeric_limits<float>::infinity();
+  b.loop(b.index(0), rows.count, 1, [&](Value r) {
+    SmallVector<Value> at = {rows.batch, rows.head, r};
+    Value theirMax = memref::LoadOp::create(b, otherMax, at);
+    Value something = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
+                                            theirMax, b.f32(-infinity));
+    // Merging with the identity is skipped: it changes no bit.
+    b.branch(something, [&] {
+      Value myMax = memref::LoadOp::create(b, max, at);
+      Value newMax = b.vmax(theirMax, myMax);
+      Value base = inAllLanes(b, newMax);
+      Value myDecay = b.exp(b.vsub(inAllLanes(b, myMax), base));
+      Value theirDecay = b.exp(b.vsub(inAllLanes(b, theirMax), base));
+      b.unpackRows(acc, rows.batch, rows.head, r, b.index(1), columns, mine);
+      b.unpackRows(otherAcc, rows.batch, rows.head, r, b.index(1), columns,
+                   theirs);
+      forRegisters(b, columns, [&](Value c) {
+        SmallVector<Value> here = {b.index(0), c};
+        Value scaled = b.vmul(b.load(mine, here, lanes), myDecay);
+        b.store(b.fma(b.load(theirs, here, lanes), theirDecay, scaled), mine,
+                here);
+      });
+      b.packRows(mine, acc, rows.batch, rows.head, r, b.index(1), columns);
+      auto lane = [&](Value vector) -> Value {
+        return vector::ExtractOp::create(b, vector, 0);
+      };
+      Value mySum = memref::LoadOp::create(b, sum, at);
+      Value theirSum = memref::LoadOp::create(b, otherSum, at);
+      Value total = b.vadd(b.vmul(mySum, lane(myDecay)),
+                           b.vmul(theirSum, lane(theirDecay)));
+      memref::StoreOp::create(b, total, sum, at);
+      memref::StoreOp::create(b, newMax, max, at);
+    });
+  });
+  func::ReturnOp::create(b);
+}

@@ -1,0 +1,81 @@
+//===- Verification.h - Checks that several ops share -----------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each check emits an error at the op, with what was expected and what it got.
+// Sizes that are dynamic agree with any size.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_LIB_DIALECT_RING_IR_VERIFICATION_H
+#define RING_LIB_DIALECT_RING_IR_VERIFICATION_H
+
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+
+namespace mlir::ring {
+
+/// True iff two sizes can be equal at run time.
+bool areCompatible(int64_t a, int64_t b);
+
+/// The size as types spell it: a number, or `?`.
+std::string sizeText(int64_t size);
+
+/// The sizes that query, key and value determine. Heads and head sizes are
+/// static and positive, the others may be dynamic.
+struct AttentionSizes {
+  int64_t batch, heads, keyHeads, queries, keys, depth, valueDepth;
+};
+
+/// Query [batch, heads, Sq, d], key [batch, kv_heads, Sk, d] and value [batch,
+/// kv_heads, Sk, dv] against one another; returns their sizes.
+FailureOr<AttentionSizes> verifyInputs(Operation *op, ShapedType query,
+                                       ShapedType key, ShapedType value);
+
+/// The shape of `type`, named `what`, is `expected`.
+LogicalResult expectShape(Operation *op, StringRef what, ShapedType type,
+                          ArrayRef<int64_t> expected);
+
+/// As `expectShape` for a tensor with heads in dimension 1 and, where it has
+/// four, a head size in dimension 3; these must be static.
+LogicalResult expectHeadShape(Operation *op, StringRef what, ShapedType type,
+                              ArrayRef<int64_t> expected);
+
+/// `bias` is [1 or batch, 1 or heads, 1 or queries, keys] of f32 or `element`.
+LogicalResult verifyBias(Operation *op, Value bias, Type element,
+                         const AttentionSizes &sizes, int64_t keys);
+
+/// Both segments are given, or none.
+LogicalResult verifySegmentPair(Operation *op, Value query, Value key);
+
+/// `scale` is finite, `softcap` finite and positive, where given.
+LogicalResult verifyFactors(Operation *op, std::optional<APFloat> scale,
+                            std::optional<APFloat> softcap);
+
+/// A `score` region takes (f32, index, index, index, index), ends in
+/// `ring.yield` and holds only what can be computed for any pair of indices, in
+/// any order, on any target.
+LogicalResult verifyScore(Operation *op, Region &region);
+
+/// The layout table has five columns.
+LogicalResult verifyTable(Operation *op, Value table);
+
+/// The destinations of an op in destination style and `others` are all tensors
+/// or all memrefs.
+LogicalResult verifyOneSemantics(DestinationStyleOpInterface op,
+                                 ValueRange others);
+
+using MemoryEffectList =
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+/// Effects of an op in destination style on memrefs: reads its inputs, writes
+/// its destinations, and reads them if `readsDestinations`. None on tensors.
+void addDestinationEffects(DestinationStyleOpInterface op,
+                           bool readsDestinations, MemoryEffectList &effects);
+
+} // namespace mlir::ring
+
+#endif // RING_LIB_DIALECT_RING_IR_VERIFICATION_H

@@ -1,0 +1,127 @@
+//===- ApplyLayout.cpp - Who owns which positions -------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankProgram.h"
+
+#include "ring/Dialect/Ring/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::ring {
+#define GEN_PASS_DEF_APPLYLAYOUTPASS
+#include "ring/Dialect/Ring/Transforms/Passes.h.inc"
+} // namespace mlir::ring
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+struct ApplyLayoutPass : mlir::ring::impl::ApplyLayoutPassBase<ApplyLayoutPass> {
+  using ApplyLayoutPassBase::ApplyLayoutPassBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The tables as constants at the start of `function`.
+static std::pair<Value, Value> tableConstants(func::FuncOp function,
+                                              const ::ring::LayoutPair &tables,
+                                              Location loc) {
+  auto b = OpBuilder::atBlockBegin(&function.front());
+  MLIRContext *context = function.getContext();
+  Value queries =
+      arith::ConstantOp::create(b, loc, tableAttr(context, tables.queries));
+  Value keys =
+      arith::ConstantOp::create(b, loc, tableAttr(context, tables.keys));
+  return {queries, keys};
+}
+
+/// Gives `table` to an operand; erases the constant it replaces once dead.
+static void replaceTable(OpOperand &operand, Value table) {
+  Operation *old = operand.get().getDefiningOp();
+  operand.set(table);
+  if (old && isOpTriviallyDead(old))
+    old->erase();
+}
+
+/// The scatters of the operands and the gathers of the results of one call.
+static LogicalResult retableCall(func::CallOp call,
+                                 const ::ring::LayoutPair &tables) {
+  auto host = call->getParentOfType<func::FuncOp>();
+  auto [queries, keys] = tableConstants(host, tables, call.getLoc());
+  for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+    auto scatter = operand.getDefiningOp<ScatterOp>();
+    if (!scatter)
+      return call.emitError("operand ")
+             << index << " of a rank function comes from no ring.scatter";
+    replaceTable(scatter.getTableMutable(), index == 0 ? queries : keys);
+  }
+  for (Value result : call.getResults())
+    for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
+      auto gather = dyn_cast<GatherOp>(user);
+      if (!gather)
+        return user->emitError("uses a local tensor outside ring.gather");
+      replaceTable(gather.getTableMutable(), queries);
+    }
+  return success();
+}
+
+static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
+                                 ArrayRef<func::CallOp> calls) {
+  func::FuncOp function = program.function;
+  if (function->getAttr(kLayoutAttrName) == layout)
+    return success();
+  if (!program.isWhole())
+    return function.emitError("the layout of a program whose blocks have been "
+                              "classified cannot change");
+  SlicesArithmetic old(program.slices.front());
+  ::ring::LayoutPair tables = layout.tables(program.ranks(), old.queryCount,
+                                            old.keyCount, old.mask);
+  auto [queries, keys] = tableConstants(function, tables, function.getLoc());
+  for (SlicesOp op : program.slices) {
+    replaceTable(op.getQueryTableMutable(), queries);
+    replaceTable(op.getKeyTableMutable(), keys);
+  }
+  for (func::CallOp call : calls)
+    if (failed(retableCall(call, tables)))
+      return failure();
+  function->setAttr(kLayoutAttrName, layout);
+
+  ::ring::RingCounts counts =
+      ::ring::countRing(old.mask, tables.queryView(), tables.keyView(),
+                        old.keyCount, program.order());
+  remark::passed(function.getLoc(),
+                 remark::RemarkOpts::name("ApplyLayout")
+                     .category("ring-apply-layout")
+                     .function(function.getName()))
+      << remark::metric("layout", layout.spelling())
+      << remark::metric("balance", counts.balance)
+      << remark::metric("round_balance", counts.roundBalance);
+  return success();
+}
+
+void ApplyLayoutPass::runOnOperation() {
+  auto attr = LayoutAttr::fromSpelling(&getContext(), layout);
+  if (!attr) {
+    getOperation().emitError("unknown layout '")
+        << layout.getValue()
+        << "', expected contiguous, zigzag, striped[:G] or balanced";
+    return signalPassFailure();
+  }
+  llvm::DenseMap<StringRef, SmallVector<func::CallOp>> calls;
+  getOperation().walk(
+      [&](func::CallOp call) { calls[call.getCallee()].push_back(call); });
+  for (auto function :
+       llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+    if (!RankProgram::isRankFunction(function))
+      continue;
+    FailureOr<RankProgram> program = RankProgram::match(function);
+    if (failed(program) ||
+        failed(applyLayout(*program, attr, calls.lookup(function.getName()))))
+      return signalPassFailure();
+  }
+}

@@ -1,0 +1,93 @@
+//===- ClassifyBlocks.cpp - Only what the mask leaves visible -------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankProgram.h"
+
+#include "ring/Dialect/Ring/Transforms/Passes.h"
+
+#include "mlir/IR/Remarks.h"
+
+namespace mlir::ring {
+#define GEN_PASS_DEF_CLASSIFYBLOCKSPASS
+#include "ring/Dialect/Ring/Transforms/Passes.h.inc"
+} // namespace mlir::ring
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+struct ClassifyBlocksPass
+    : mlir::ring::impl::ClassifyBlocksPassBase<ClassifyBlocksPass> {
+  using ClassifyBlocksPassBase::ClassifyBlocksPassBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// Ends the loop after `rounds` rounds. The bound is set on its two users, not
+/// on the constant, which others may share.
+static void shortenLoop(RoundsLoop &found, int64_t rounds) {
+  if (rounds >= found.rounds)
+    return;
+  OpBuilder b(found.loop);
+  Value bound =
+      arith::ConstantIndexOp::create(b, found.loop.getLoc(), rounds);
+  found.loop.setUpperBound(bound);
+  found.guard.getRhsMutable().set(bound);
+}
+
+/// Run-time ids, lengths and offsets hide more than the compiler can know.
+static bool hasRunTimeVisibility(SlicesOp op) {
+  return op.getQuerySegments() || op.getLengths() || op.getOffsets();
+}
+
+static void classify(RankProgram &program) {
+  func::FuncOp function = program.function;
+  SlicesArithmetic arithmetic(program.slices.front());
+  ::ring::RingCounts counts =
+      ::ring::countRing(arithmetic.mask, arithmetic.queryView(),
+                        arithmetic.keyView(), arithmetic.keyCount,
+                        program.order());
+  // Offsets move the queries, so no round is surely without work.
+  bool offsets = static_cast<bool>(program.slices.front().getOffsets());
+  int64_t rounds = offsets ? program.ranks() : counts.rounds;
+  for (SlicesOp op : program.slices)
+    op.setWhole(false);
+  if (std::optional<RoundsLoop> loop = RoundsLoop::match(function))
+    shortenLoop(*loop, rounds);
+
+  double all = static_cast<double>(arithmetic.queryCount) *
+               static_cast<double>(arithmetic.keyCount);
+  auto opts = remark::RemarkOpts::name("ClassifyBlocks")
+                  .category("ring-classify-blocks")
+                  .function(function.getName());
+  remark::passed(function.getLoc(), opts)
+      << remark::metric("rounds", rounds)
+      << remark::metric("rounds_skipped", program.ranks() - rounds)
+      << remark::metric("visible_pairs", counts.visiblePairs)
+      << remark::metric("pairs_skipped_percent",
+                        all > 0 ? 100.0 * (1.0 - counts.visiblePairs / all)
+                                : 0.0)
+      << remark::metric("balance", counts.balance)
+      << remark::metric("round_balance", counts.roundBalance);
+  if (hasRunTimeVisibility(program.slices.front()))
+    remark::analysis(function.getLoc(), opts)
+        << remark::add("ids, lengths or offsets are known at run time only, "
+                       "the numbers are upper bounds");
+}
+
+void ClassifyBlocksPass::runOnOperation() {
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (!RankProgram::isRankFunction(function))
+      continue;
+    FailureOr<RankProgram> program = RankProgram::match(function);
+    if (failed(program))
+      return signalPassFailure();
+    if (program->isWhole())
+      classify(*program);
+  }
+}

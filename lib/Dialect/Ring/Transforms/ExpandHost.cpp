@@ -1,0 +1,138 @@
+//===- ExpandHost.cpp - One stack for the tensors of all ranks ------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RankProgram.h"
+
+#include "ring/Dialect/Ring/Transforms/Passes.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::ring {
+#define GEN_PASS_DEF_EXPANDHOSTPASS
+#include "ring/Dialect/Ring/Transforms/Passes.h.inc"
+} // namespace mlir::ring
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+struct ExpandHostPass : mlir::ring::impl::ExpandHostPassBase<ExpandHostPass> {
+  using ExpandHostPassBase::ExpandHostPassBase;
+  void runOnOperation() override;
+
+private:
+  LogicalResult expand(func::CallOp call, func::FuncOp rankFunction);
+};
+} // namespace
+
+/// Longest local size under a table.
+static FailureOr<int64_t> paddedSize(Operation *op, Value table,
+                                     int64_t ranks) {
+  auto entries = parseTable(table);
+  if (!entries)
+    return op->emitError("layout table is no constant");
+  ::ring::LayoutView view{entries->data(),
+                          static_cast<int64_t>(entries->size())};
+  return view.paddedSize(ranks);
+}
+
+/// An empty stack [local ranks, ...local shape...]; the dynamic dimension of
+/// `local`, the one along the sequence, has `padded` positions.
+static Value emptyStack(OpBuilder &b, Location loc, Value localRanks,
+                        RankedTensorType local, int64_t padded) {
+  SmallVector<OpFoldResult> sizes = {localRanks};
+  for (int64_t size : local.getShape())
+    sizes.push_back(
+        b.getIndexAttr(ShapedType::isDynamic(size) ? padded : size));
+  return tensor::EmptyOp::create(b, loc, sizes, local.getElementType());
+}
+
+LogicalResult ExpandHostPass::expand(func::CallOp call,
+                                     func::FuncOp rankFunction) {
+  FailureOr<RankProgram> program = RankProgram::match(rankFunction);
+  if (failed(program))
+    return failure();
+  int64_t ranks = program->ranks();
+  IRRewriter rewriter(call);
+  Location loc = call.getLoc();
+  Value localRanks =
+      RanksOp::create(rewriter, loc, rewriter.getIndexType());
+
+  SmallVector<Value> inputs;
+  SmallVector<ScatterOp> scatters;
+  for (Value operand : call.getOperands()) {
+    auto scatter = operand.getDefiningOp<ScatterOp>();
+    if (!scatter)
+      return call.emitError("an operand of a rank function comes from no "
+                            "ring.scatter");
+    FailureOr<int64_t> padded = paddedSize(scatter, scatter.getTable(), ranks);
+    if (failed(padded))
+      return failure();
+    auto local = cast<RankedTensorType>(operand.getType());
+    Value stack = emptyStack(rewriter, scatter.getLoc(), localRanks, local,
+                             *padded);
+    auto expanded = HostScatterOp::create(
+        rewriter, scatter.getLoc(), stack.getType(), scatter.getSource(),
+        scatter.getTable(), stack, scatter.getDimAttr());
+    inputs.push_back(expanded.getResult(0));
+    scatters.push_back(scatter);
+  }
+
+  SmallVector<Value> outputs;
+  SmallVector<GatherOp> gathers;
+  for (Value result : call.getResults()) {
+    // A result without a gather still needs memory to be written to.
+    Value table = scatters.front().getTable();
+    for (Operation *user : result.getUsers()) {
+      auto gather = dyn_cast<GatherOp>(user);
+      if (!gather)
+        return user->emitError("uses a local tensor outside ring.gather");
+      table = gather.getTable();
+      gathers.push_back(gather);
+    }
+    FailureOr<int64_t> padded = paddedSize(call, table, ranks);
+    if (failed(padded))
+      return failure();
+    outputs.push_back(emptyStack(rewriter, loc, localRanks,
+                                 cast<RankedTensorType>(result.getType()),
+                                 *padded));
+  }
+  auto run = HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
+                               FlatSymbolRefAttr::get(rankFunction),
+                               rewriter.getI64IntegerAttr(ranks), inputs,
+                               outputs);
+  for (GatherOp gather : gathers) {
+    auto index = cast<OpResult>(gather.getLocal()).getResultNumber();
+    rewriter.setInsertionPoint(gather);
+    auto type = cast<RankedTensorType>(gather.getWhole().getType());
+    Value whole = tensor::EmptyOp::create(
+        rewriter, gather.getLoc(), type.getShape(), type.getElementType());
+    rewriter.replaceOpWithNewOp<HostGatherOp>(
+        gather, type, run.getResult(index), gather.getTable(), whole,
+        gather.getDimAttr());
+  }
+  rewriter.eraseOp(call);
+  for (ScatterOp scatter : scatters)
+    if (scatter->use_empty())
+      rewriter.eraseOp(scatter);
+  return success();
+}
+
+void ExpandHostPass::runOnOperation() {
+  SymbolTable symbols(getOperation());
+  SmallVector<std::pair<func::CallOp, func::FuncOp>> calls;
+  getOperation().walk([&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (callee && RankProgram::isRankFunction(callee))
+      calls.push_back({call, callee});
+  });
+  for (auto [call, callee] : calls)
+    if (failed(expand(call, callee)))
+      return signalPassFailure();
+}

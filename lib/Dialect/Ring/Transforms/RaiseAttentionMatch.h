@@ -1,0 +1,41 @@
+//===- RaiseAttentionMatch.h - Attention in tensor ops ----------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Proves that a product of matrices is the last step of
+// softmax(scale * Q K^T + mask) V.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCH_H
+#define RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCH_H
+
+#include "RaiseAttentionOperands.h"
+
+namespace mlir::ring {
+
+struct AttentionMatch {
+  AttentionOperands operands;
+  /// How the contraction's result reads the output.
+  Indices result;
+  float scale = 1;
+  MaskAttr mask;
+  bool emptyRowsAreNaN = false;
+};
+
+/// True iff `op` is a product of matrices with a softmax in a factor, so that
+/// it is worth a word when it is no attention.
+bool weighsBySoftmax(linalg::LinalgOp op);
+
+/// Matches attention whose product with the values is `op`, for which
+/// `weighsBySoftmax` holds. On failure says why in `mismatch`.
+FailureOr<AttentionMatch> matchAttention(linalg::LinalgOp op,
+                                         Mismatch &mismatch);
+
+} // namespace mlir::ring
+
+#endif // RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCH_H

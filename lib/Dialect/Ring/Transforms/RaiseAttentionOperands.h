@@ -1,0 +1,64 @@
+//===- RaiseAttentionOperands.h - Query, key and value ----------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which tensors are query, key and value of attention, and how to rearrange
+// those that have their dimensions in another order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONOPERANDS_H
+#define RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONOPERANDS_H
+
+#include "RaiseAttentionMask.h"
+
+namespace mlir::ring {
+
+/// The dimensions of attention as variables. Each is one variable, or empty
+/// where its size is 1, but for `heads`: batch and heads in any number of
+/// variables.
+struct AttentionIndices {
+  Index heads, query, key, channel, valueChannel;
+};
+
+/// Where an operand is read, and where `ring.attention` reads it: [batch,
+/// heads, positions, channels]. If the two differ, it has to be rearranged.
+struct OperandRead {
+  Value tensor;
+  Indices indices, target;
+};
+
+struct AttentionOperands {
+  OperandRead query, key, value;
+  /// The output, [batch, heads, Sq, dv].
+  Indices output;
+};
+
+/// Finds the tensors that the factors `query` and `key` of the scores and
+/// `value` of the output are elements of, as far up as they are only moved.
+/// Constant factors of query and key are multiplied into `scale`. On failure
+/// says why in `mismatch`.
+FailureOr<AttentionOperands> matchOperands(ExprContext &context,
+                                           const AttentionIndices &at,
+                                           Expr *query, Expr *key, Expr *value,
+                                           double &scale, Mismatch &mismatch);
+
+/// True iff the type of `tensor` has the sizes, static or not, of what it is
+/// read at.
+bool hasSizes(Value tensor, const Indices &indices);
+
+/// True iff `rearrange` can do it.
+bool canRearrange(Indices source, Indices target);
+
+/// Makes the element at `source` of `tensor` the one at `target` of a tensor of
+/// `type`.
+Value rearrange(OpBuilder &builder, Location loc, Value tensor, Indices source,
+                Indices target, RankedTensorType type);
+
+} // namespace mlir::ring
+
+#endif // RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONOPERANDS_H

@@ -1,0 +1,79 @@
+//===- RankProgram.h - The parts of a rank function -------------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What ring-shard-attention builds, found again by the passes after it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
+#define RING_LIB_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
+
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace mlir::ring {
+
+/// A rank function: attention of its queries with every block of the ring.
+/// Argument 0 is the query, 1 and 2 are key and value; results are laid out
+/// like the query.
+struct RankProgram {
+  func::FuncOp function;
+  shard::GridOp grid;
+  int64_t axis = 0;
+  /// The work lists; one unless rounds have been peeled.
+  SmallVector<SlicesOp> slices;
+
+  /// True iff `function` is the rank side of a sharded function.
+  static bool isRankFunction(func::FuncOp function);
+  /// Finds the parts; fails, with an error, where there are no work lists or
+  /// where their tables are no constants.
+  static FailureOr<RankProgram> match(func::FuncOp function);
+
+  int64_t ranks() { return grid.getShape()[axis]; }
+  ::ring::RingOrder order() { return getRingOrder(grid, axis); }
+  /// True iff ring-classify-blocks has not run yet.
+  bool isWhole() { return slices.front().getWhole(); }
+};
+
+/// The tables and the bound mask of a work list.
+struct SlicesArithmetic {
+  std::vector<::ring::LayoutEntry> queries, keys;
+  int64_t queryCount, keyCount;
+  ::ring::PositionalMask mask;
+
+  /// The tables must be constants (RankProgram::match sees to it).
+  explicit SlicesArithmetic(SlicesOp slices);
+
+  ::ring::LayoutView queryView() const;
+  ::ring::LayoutView keyView() const;
+};
+
+/// The loop of forms 1 to 3: compute, then pass the blocks on unless this was
+/// the last round.
+struct RoundsLoop {
+  scf::ForOp loop;
+  arith::CmpIOp guard; ///< round + 1 < rounds
+  scf::IfOp passOn;
+  PermuteStartOp start;
+  int64_t rounds;
+
+  /// Nothing where the function holds no such loop.
+  static std::optional<RoundsLoop> match(func::FuncOp function);
+};
+
+/// Position of the first block among the loop's iter_args and of the last:
+/// (acc, max, sum, key, value).
+inline constexpr unsigned kStateSize = 3;
+inline constexpr unsigned kBlockCount = 2;
+
+} // namespace mlir::ring
+
+#endif // RING_LIB_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H

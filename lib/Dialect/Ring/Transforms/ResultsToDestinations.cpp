@@ -1,0 +1,86 @@
+//===- ResultsToDestinations.cpp - Callers own the results ----------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+#include "ring/Dialect/Ring/Transforms/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::ring {
+#define GEN_PASS_DEF_RESULTSTODESTINATIONSPASS
+#include "ring/Dialect/Ring/Transforms/Passes.h.inc"
+} // namespace mlir::ring
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+struct ResultsToDestinationsPass
+    : mlir::ring::impl::ResultsToDestinationsPassBase<
+          ResultsToDestinationsPass> {
+  using ResultsToDestinationsPassBase::ResultsToDestinationsPassBase;
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The most general memref of a tensor: any strides, any offset.
+static MemRefType destinationType(RankedTensorType tensor) {
+  auto layout = StridedLayoutAttr::get(
+      tensor.getContext(), ShapedType::kDynamic,
+      SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic));
+  return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
+}
+
+static LogicalResult rewrite(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError(
+        "expected one block in a function with tensor results");
+  auto ret = cast<func::ReturnOp>(function.front().getTerminator());
+  OpBuilder b(ret);
+  SmallVector<Value> kept;
+  for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type) {
+      kept.push_back(value);
+      continue;
+    }
+    unsigned position = function.getNumArguments();
+    if (failed(function.insertArgument(position, destinationType(type),
+                                       function.getResultAttrDict(index),
+                                       function.getLoc())))
+      return failure();
+    auto write = bufferization::MaterializeInDestinationOp::create(
+        b, ret.getLoc(), value, function.getArgument(position));
+    write.setRestrict(true);
+    write.setWritable(true);
+  }
+  ret.getOperandsMutable().assign(kept);
+  function.setFunctionType(b.getFunctionType(
+      function.getArgumentTypes(), ValueRange(kept).getTypes()));
+  function.removeResAttrsAttr();
+  for (BlockArgument arg : function.getArguments())
+    if (isa<TensorType>(arg.getType()))
+      function.setArgAttr(
+          arg.getArgNumber(),
+          bufferization::BufferizationDialect::kWritableAttrName,
+          b.getBoolAttr(false));
+  return success();
+}
+
+void ResultsToDestinationsPass::runOnOperation() {
+  // A function that others call keeps its signature: bufferization of the
+  // call sees to its results.
+  llvm::DenseSet<StringRef> called;
+  getOperation().walk(
+      [&](func::CallOp call) { called.insert(call.getCallee()); });
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    if (!function.isExternal() && !called.contains(function.getName()) &&
+        failed(rewrite(function)))
+      return signalPassFailure();
+}

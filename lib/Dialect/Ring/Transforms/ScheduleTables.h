@@ -1,0 +1,27 @@
+//===- ScheduleTables.h - Checks the tables of a rank function --*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_LIB_DIALECT_RING_TRANSFORMS_SCHEDULETABLES_H
+#define RING_LIB_DIALECT_RING_TRANSFORMS_SCHEDULETABLES_H
+
+#include "ScheduleTrace.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::ring {
+
+/// Checks that each constant table of the work lists in `trace` gives every
+/// position to one of `ranks` ranks, once, and that the host scatters and
+/// gathers by the tables that `function` computes with. Tables that are no
+/// constants are not looked at.
+LogicalResult checkTables(func::FuncOp function, const RankTrace &trace,
+                          int64_t ranks);
+
+} // namespace mlir::ring
+
+#endif // RING_LIB_DIALECT_RING_TRANSFORMS_SCHEDULETABLES_H

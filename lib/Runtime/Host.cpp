@@ -1,0 +1,188 @@
+//===- Host.cpp - Starting rings ------------------------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "HostState.h"
+#include "Thread.h"
+#include "Threads/ThreadsTransport.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sched.h>
+#include <unistd.h>
+
+using namespace ring::runtime;
+
+constexpr double kDefaultDeadline = 60;
+/// Three years: what the arithmetic of clocks can take.
+constexpr double kLongestDeadline = 1e8;
+
+/// Cores that this process may use.
+static int32_t coreCount() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof(cores), &cores) == 0)
+    return std::max(1, CPU_COUNT(&cores));
+  return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+ring_host *ring_host_create(const ring_host_options *options, char *error,
+                            size_t error_bytes) {
+  std::string message;
+  if (options->ranks < 1)
+    message = "a ring of " + std::to_string(options->ranks) +
+              " ranks, expected at least 1";
+  else if (options->threads < 0)
+    message = "a pool of " + std::to_string(options->threads) +
+              " threads, expected 0 (one per core) or more";
+  else if (!(options->deadline >= 0))
+    message = "a deadline of " + formatSeconds(options->deadline) +
+              ", expected 0 s (the default) or more";
+
+  std::unique_ptr<ring_host> host;
+  if (message.empty()) {
+    host = std::make_unique<ring_host>();
+    host->options = *options;
+    host->process = getpid();
+    if (options->threads == 0)
+      host->options.threads = coreCount();
+    host->options.deadline =
+        options->deadline == 0 ? kDefaultDeadline
+                               : std::min(options->deadline, kLongestDeadline);
+    host->pool = Pool::create(host->options.threads, message);
+  }
+  if (!message.empty()) {
+    if (error && error_bytes)
+      std::snprintf(error, error_bytes, "%s", message.c_str());
+    return nullptr;
+  }
+  for (int32_t rank = 0; rank < options->ranks; ++rank)
+    host->contexts.push_back(std::make_unique<ring_context>(
+        rank, options->ranks, *host->pool, options->trace != 0, host->origin));
+  if (error && error_bytes)
+    *error = '\0';
+  return host.release();
+}
+
+void ring_host_destroy(ring_host *host) {
+  // In a forked child the workers do not exist: nobody could be joined.
+  if (host && host->process != getpid())
+    static_cast<void>(host->pool.release());
+  delete host;
+}
+
+int32_t ring_host_ranks(const ring_host *host) { return host->options.ranks; }
+int32_t ring_host_local_ranks(const ring_host *host) {
+  return host->options.ranks;
+}
+
+Result ring_host::checkProcess() const {
+  if (process == getpid())
+    return {};
+  return {RING_ERROR_USAGE, "the host was created in process " +
+                                std::to_string(process) +
+                                ", a forked process has to create its own"};
+}
+
+ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
+                          void *environment) {
+  if (Result result = host->checkProcess(); result.failed())
+    return host->conclude(result);
+  int32_t size = host->options.ranks;
+  if (ranks != size)
+    return host->conclude(
+        {RING_ERROR_MISMATCH, "program compiled for " + std::to_string(ranks) +
+                                  " ranks started on " + std::to_string(size)});
+  Fault fault;
+  std::string message;
+  if (!Fault::parse(std::getenv("RING_FAULT"), fault, message))
+    return host->conclude({RING_ERROR_USAGE, message});
+
+  Clock::time_point called = Clock::now();
+  std::vector<std::unique_ptr<Transport>> transports =
+      createThreadsTransports(size, host->options.deadline, fault);
+  for (int32_t rank = 0; rank < size; ++rank)
+    host->contexts[rank]->reset(std::move(transports[rank]));
+
+  std::unique_ptr<Thread[]> threads(new Thread[size]);
+  for (int32_t rank = 0; rank < size; ++rank) {
+    ring_context *context = host->contexts[rank].get();
+    int code = threads[rank].start(
+        "ring-rank-" + std::to_string(rank), [context, body, environment] {
+          AccountScope scope(context->account.get());
+          context->finish(body(context, environment));
+        });
+    if (code) {
+      context->fail(
+          {RING_ERROR_MEMORY,
+           std::string("cannot start its thread: ") + std::strerror(code)});
+      // The peers may wait for all ranks that will never come.
+      for (int32_t absent = rank; absent < size; ++absent)
+        host->contexts[absent]->transport->abandon(/*wait=*/false);
+      break;
+    }
+  }
+  for (int32_t rank = 0; rank < size; ++rank)
+    threads[rank].join();
+
+  ++host->runs;
+  host->seconds += std::chrono::duration<double>(Clock::now() - called).count();
+  if (std::optional<Failure> failure = host->contexts[0]->transport->failure())
+    return host->conclude({failure->status, failure->message});
+  return host->conclude({});
+}
+
+const char *ring_host_error(const ring_host *host) {
+  return host->error.c_str();
+}
+
+void ring_host_counters(const ring_host *host, ring_counters *counters) {
+  *counters = ring_counters{};
+  counters->runs = host->runs;
+  counters->seconds = host->seconds;
+  auto raise = [](int64_t &value, int64_t candidate) {
+    value = std::max(value, candidate);
+  };
+  for (const auto &context : host->contexts) {
+    const RankCounters &rank = context->counters;
+    raise(counters->transfers, rank.transfers);
+    raise(counters->bytes_sent, rank.bytesSent);
+    raise(counters->buffers_allocated, rank.buffersAllocated);
+    raise(counters->slots_in_flight, rank.slotsInFlight);
+    raise(counters->launches, rank.launches.load());
+    raise(counters->peak_bytes, context->account->peak());
+  }
+}
+
+void ring_host_reset_counters(ring_host *host) {
+  host->runs = 0;
+  host->seconds = 0;
+  for (const auto &context : host->contexts) {
+    RankCounters &rank = context->counters;
+    rank.transfers = rank.bytesSent = 0;
+    rank.buffersAllocated = rank.slotsInFlight = 0;
+    rank.launches = 0;
+    context->account->resetPeak();
+    context->trace.clear();
+  }
+}
+
+int32_t ring_host_write_trace(const ring_host *host, const char *path) {
+  std::FILE *file = std::fopen(path, "w");
+  if (!file)
+    return 0;
+  std::fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", file);
+  for (const auto &context : host->contexts) {
+    std::fputs(context->rank == 0 ? "\n" : ",\n", file);
+    context->trace.write(file, context->rank);
+  }
+  std::fputs("\n]}\n", file);
+  bool good = !std::ferror(file);
+  return std::fclose(file) == 0 && good;
+}

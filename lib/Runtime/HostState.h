@@ -1,0 +1,40 @@
+//===- HostState.h - A set of ranks of this process -------------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_RUNTIME_HOSTSTATE_H
+#define RING_RUNTIME_HOSTSTATE_H
+
+#include "Context.h"
+#include "Pool.h"
+#include "ring/Runtime/Host.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+/// All ranks live here: the transport is `threads`.
+struct ring_host {
+  ring_host_options options; ///< defaults filled in
+  int64_t process;           ///< that created it, and has the pool's threads
+  ring::runtime::Clock::time_point origin = ring::runtime::Clock::now();
+  std::unique_ptr<ring::runtime::Pool> pool;
+  std::vector<std::unique_ptr<ring_context>> contexts; ///< by rank
+  std::string error;
+  int64_t runs = 0;
+  double seconds = 0;
+
+  /// Records the outcome of a call and returns its status.
+  ring_status conclude(ring::runtime::Result result) {
+    error = std::move(result.message);
+    return result.status;
+  }
+  /// RING_ERROR_USAGE in a process forked after the host was created.
+  ring::runtime::Result checkProcess() const;
+};
+
+#endif // RING_RUNTIME_HOSTSTATE_H

@@ -1,0 +1,341 @@
+//===- ThreadsTransport.cpp - Ranks as threads of one process -------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One mutex guards a ring; each rank sleeps on a condition of its own. A
+// message is a promise that sender and receiver both hold, whoever comes
+// first: a forwarded message is linked to the one that it repeats and fulfilled
+// with it, so no thread has to wait in order to forward.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ThreadsTransport.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+
+using namespace ring::runtime;
+
+namespace {
+
+/// One message group on its way. Links are weak: they may form a cycle in a
+/// wrong program.
+struct Message {
+  int32_t from = 0, to = 0;
+  bool sent = false;                          ///< the sender has started it
+  std::shared_ptr<const TensorGroup> tensors; ///< NULL until fulfilled
+  Clock::time_point time;                     ///< when it was
+  std::weak_ptr<Message> source;              ///< of a forwarded one
+  std::vector<std::weak_ptr<Message>> repeats;
+};
+using MessageRef = std::shared_ptr<Message>;
+
+/// Messages of one pair of ranks that only one side has seen yet.
+class Mailbox {
+public:
+  enum class Side { Sender, Receiver };
+
+  /// The oldest message that `side` has not seen.
+  MessageRef take(Side side, int32_t from, int32_t to) {
+    if (!pending.empty() && pendingFor == side) {
+      MessageRef message = pending.front();
+      pending.pop_front();
+      return message;
+    }
+    auto message = std::make_shared<Message>();
+    message->from = from;
+    message->to = to;
+    pending.push_back(message);
+    pendingFor = side == Side::Sender ? Side::Receiver : Side::Sender;
+    return message;
+  }
+
+private:
+  std::deque<MessageRef> pending;
+  Side pendingFor = Side::Sender;
+};
+
+struct RankState {
+  std::condition_variable changed;
+  bool begun = false, ended = false;
+  uint64_t fingerprint = 0;
+  MessageRef first = std::make_shared<Message>(); ///< what it first sent
+  std::map<int32_t, Mailbox> mailboxes;           ///< by sender
+  MessageRef awaited;                             ///< by a wait, or NULL
+};
+
+/// What the transports of one run share.
+struct ThreadsRing {
+  ThreadsRing(int32_t ranks, double deadline, const Fault &fault)
+      : deadline(deadline), fault(fault), ranks(ranks) {
+    for (int32_t rank = 0; rank < ranks; ++rank)
+      this->ranks[rank].first->to = rank;
+  }
+
+  const double deadline;
+  const Fault fault;
+  std::mutex mutex; ///< guards all below
+  std::vector<RankState> ranks;
+  std::optional<Failure> failure;
+
+  void wakeAll() {
+    for (RankState &state : ranks)
+      state.changed.notify_all();
+  }
+  bool all(bool RankState::*flag) const {
+    return std::all_of(ranks.begin(), ranks.end(),
+                       [&](const RankState &state) { return state.*flag; });
+  }
+  /// "rank 2" or "ranks 2 and 3", those whose flag is not set.
+  std::string missing(bool RankState::*flag) const;
+  /// ": rank 1 has not sent to rank 2": the rank at fault where `awaited` did
+  /// not arrive. Follows who waits for whom.
+  std::string cause(MessageRef awaited) const;
+  void fulfil(const MessageRef &message,
+              std::shared_ptr<const TensorGroup> tensors);
+  void repeat(const MessageRef &message, const MessageRef &source);
+};
+
+class ThreadsTransport final : public Transport {
+public:
+  ThreadsTransport(std::shared_ptr<ThreadsRing> ring, int32_t rank)
+      : ring(std::move(ring)), rank(rank) {}
+
+  Result begin(int32_t slots, uint64_t fingerprint) override;
+  Result start(const Transfer &transfer, const TensorGroup &tensors) override {
+    return post(transfer, &tensors, nullptr);
+  }
+  Result forward(const Transfer &transfer, const Transfer &source) override {
+    return post(transfer, nullptr, incoming.at(source.number));
+  }
+  Result wait(const Transfer &transfer, Arrival &arrival) override;
+  Result end() override;
+  void abandon(bool wait) override;
+  void fail(const Failure &failure) override;
+  std::optional<Failure> failure() const override;
+  int64_t buffersAllocated() const override { return 0; }
+
+private:
+  Result post(const Transfer &transfer, const TensorGroup *own,
+              MessageRef source);
+  /// Sleeps until `done` or the ring failed; false when the deadline passed.
+  template <typename Done>
+  bool sleep(std::unique_lock<std::mutex> &lock, Done done) {
+    return self().changed.wait_for(
+        lock, std::chrono::duration<double>(ring->deadline),
+        [&] { return ring->failure || done(); });
+  }
+  RankState &self() { return ring->ranks[rank]; }
+
+  std::shared_ptr<ThreadsRing> ring;
+  int32_t rank;
+  std::map<int64_t, MessageRef> incoming; ///< unwaited, by transfer
+};
+
+} // namespace
+
+std::string ThreadsRing::missing(bool RankState::*flag) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (!(ranks[i].*flag))
+      names.push_back(std::to_string(i));
+  std::string text = names.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+std::string ThreadsRing::cause(MessageRef awaited) const {
+  MessageRef unsent;
+  // In a wrong program both walks may go in circles.
+  for (size_t step = 0; step < ranks.size() && awaited; ++step) {
+    // The message repeats others; the first of them that was not sent counts.
+    for (size_t link = 0; link < ranks.size() && awaited->sent; ++link)
+      if (MessageRef source = awaited->source.lock())
+        awaited = source;
+    if (awaited->sent)
+      break;
+    unsent = awaited;
+    awaited = ranks[unsent->from].awaited;
+  }
+  if (!unsent)
+    return "";
+  return ": rank " + std::to_string(unsent->from) + " has not sent to rank " +
+         std::to_string(unsent->to);
+}
+
+void ThreadsRing::fulfil(const MessageRef &message,
+                         std::shared_ptr<const TensorGroup> tensors) {
+  std::vector<MessageRef> work{message};
+  while (!work.empty()) {
+    MessageRef next = std::move(work.back());
+    work.pop_back();
+    if (next->tensors)
+      continue;
+    next->tensors = tensors;
+    next->time = Clock::now();
+    ranks[next->to].changed.notify_all();
+    for (const std::weak_ptr<Message> &reference : next->repeats)
+      if (MessageRef repeated = reference.lock())
+        work.push_back(std::move(repeated));
+    next->repeats.clear();
+  }
+}
+
+void ThreadsRing::repeat(const MessageRef &message, const MessageRef &source) {
+  message->source = source;
+  if (source->tensors)
+    fulfil(message, source->tensors);
+  else
+    source->repeats.push_back(message);
+}
+
+/// Nothing to allocate: `slots` does not matter.
+Result ThreadsTransport::begin(int32_t, uint64_t fingerprint) {
+  std::unique_lock<std::mutex> lock(ring->mutex);
+  for (size_t i = 0; i < ring->ranks.size(); ++i) {
+    const RankState &other = ring->ranks[i];
+    if (other.begun && other.fingerprint != fingerprint) {
+      char text[128];
+      std::snprintf(text, sizeof(text),
+                    "rank %zu and rank %d run different programs "
+                    "(fingerprints %016llx and %016llx)",
+                    i, rank, static_cast<unsigned long long>(other.fingerprint),
+                    static_cast<unsigned long long>(fingerprint));
+      return {RING_ERROR_MISMATCH, text};
+    }
+  }
+  self().begun = true;
+  self().fingerprint = fingerprint;
+  if (ring->all(&RankState::begun))
+    ring->wakeAll();
+  bool inTime = sleep(lock, [&] { return ring->all(&RankState::begun); });
+  if (ring->failure) {
+    // A mismatch concerns every rank, not only the one that noticed.
+    if (ring->failure->status == RING_ERROR_MISMATCH)
+      return {RING_ERROR_MISMATCH, ring->failure->message};
+    return peerFailed(*ring->failure);
+  }
+  if (!inTime)
+    return {RING_ERROR_TIMEOUT, ring->missing(&RankState::begun) +
+                                    " did not begin within " +
+                                    formatSeconds(ring->deadline)};
+  return {};
+}
+
+Result ThreadsTransport::post(const Transfer &transfer, const TensorGroup *own,
+                              MessageRef source) {
+  const Fault &fault = ring->fault;
+  auto hit = [&](Fault::Kind kind) {
+    return fault.hits(kind, rank, transfer.number);
+  };
+  std::unique_lock<std::mutex> lock(ring->mutex);
+  if (hit(Fault::Kind::Delay))
+    self().changed.wait_for(lock, std::chrono::milliseconds(fault.milliseconds),
+                            [&] { return ring->failure.has_value(); });
+  if (ring->failure)
+    return peerFailed(*ring->failure);
+
+  MessageRef outgoing = ring->ranks[transfer.to].mailboxes[rank].take(
+      Mailbox::Side::Sender, rank, transfer.to);
+  incoming[transfer.number] = self().mailboxes[transfer.from].take(
+      Mailbox::Side::Receiver, transfer.from, rank);
+
+  std::shared_ptr<const TensorGroup> tensors;
+  if (own) {
+    tensors = std::make_shared<const TensorGroup>(*own);
+    ring->fulfil(self().first, tensors);
+  }
+  if (hit(Fault::Kind::Drop))
+    return {};
+  outgoing->sent = true;
+  // In a ring no rank is ever sent its own first block by another.
+  if (hit(Fault::Kind::Swap))
+    ring->repeat(outgoing, ring->ranks[transfer.to].first);
+  else if (own)
+    ring->fulfil(outgoing, tensors);
+  else
+    ring->repeat(outgoing, source);
+  return {};
+}
+
+Result ThreadsTransport::wait(const Transfer &transfer, Arrival &arrival) {
+  std::unique_lock<std::mutex> lock(ring->mutex);
+  MessageRef message = incoming.at(transfer.number);
+  incoming.erase(transfer.number);
+  self().awaited = message;
+  bool inTime = sleep(lock, [&] { return message->tensors != nullptr; });
+  if (inTime)
+    self().awaited = nullptr; // otherwise it still explains peers' timeouts
+  // Before the arrival: what a failed rank lent may be gone soon.
+  if (ring->failure)
+    return peerFailed(*ring->failure);
+  if (!inTime)
+    return {RING_ERROR_TIMEOUT,
+            "transfer " + std::to_string(transfer.number) + " from rank " +
+                std::to_string(transfer.from) + " did not arrive within " +
+                formatSeconds(ring->deadline) + ring->cause(message)};
+  arrival = {*message->tensors, message->time};
+  return {};
+}
+
+Result ThreadsTransport::end() {
+  std::unique_lock<std::mutex> lock(ring->mutex);
+  self().ended = true;
+  if (ring->all(&RankState::ended))
+    ring->wakeAll();
+  bool inTime = sleep(lock, [&] { return ring->all(&RankState::ended); });
+  if (ring->failure)
+    return peerFailed(*ring->failure);
+  if (inTime)
+    return {};
+  std::string text = ring->missing(&RankState::ended) +
+                     " did not pass the last round within " +
+                     formatSeconds(ring->deadline);
+  for (const RankState &state : ring->ranks)
+    if (state.awaited)
+      return {RING_ERROR_TIMEOUT, text + ring->cause(state.awaited)};
+  return {RING_ERROR_TIMEOUT, text};
+}
+
+void ThreadsTransport::abandon(bool wait) {
+  std::unique_lock<std::mutex> lock(ring->mutex);
+  self().ended = true;
+  if (ring->all(&RankState::ended))
+    ring->wakeAll();
+  if (wait)
+    self().changed.wait_for(lock, std::chrono::duration<double>(ring->deadline),
+                            [&] { return ring->all(&RankState::ended); });
+}
+
+void ThreadsTransport::fail(const Failure &failure) {
+  std::lock_guard<std::mutex> lock(ring->mutex);
+  if (ring->failure)
+    return;
+  ring->failure = failure;
+  ring->wakeAll();
+}
+
+std::optional<Failure> ThreadsTransport::failure() const {
+  std::lock_guard<std::mutex> lock(ring->mutex);
+  return ring->failure;
+}
+
+std::vector<std::unique_ptr<Transport>>
+ring::runtime::createThreadsTransports(int32_t ranks, double deadline,
+                                       const Fault &fault) {
+  auto ring = std::make_shared<ThreadsRing>(ranks, deadline, fault);
+  std::vector<std::unique_ptr<Transport>> transports;
+  transports.reserve(ranks);
+  for (int32_t rank = 0; rank < ranks; ++rank)
+    transports.push_back(std::make_unique<ThreadsTransport>(ring, rank));
+  return transports;
+}

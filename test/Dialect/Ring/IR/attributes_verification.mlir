@@ -1,0 +1,34 @@
+// RUN: ring-opt %s --split-input-file --verify-diagnostics
+
+func.func private @host()
+func.func private @rank() attributes {ring.rank_of = @host, ring.layout = #ring.layout<zigzag>}
+
+// -----
+
+// expected-error @+1 {{ring.rank_of is "host" on 'func.func', expected a symbol on a function}}
+func.func private @rank_of_string() attributes {ring.rank_of = "host"}
+
+// -----
+
+// expected-error @+1 {{ring.rank_of is @host on 'builtin.module', expected a symbol on a function}}
+module attributes {ring.rank_of = @host} {}
+
+// -----
+
+// expected-error @+1 {{ring.layout is "zigzag" on 'func.func', expected a #ring.layout on a function}}
+func.func private @layout_as_string() attributes {ring.layout = "zigzag"}
+
+// -----
+
+// expected-error @+1 {{ring.layout is #ring.layout<zigzag> on 'shard.grid', expected a #ring.layout on a function}}
+shard.grid @ring(shape = 4) {ring.layout = #ring.layout<zigzag>}
+
+// -----
+
+// expected-error @+1 {{unknown attribute 'ring.laoyut' of the ring dialect}}
+func.func private @misspelt() attributes {ring.laoyut = #ring.layout<zigzag>}
+
+// -----
+
+// expected-error @+1 {{unknown attribute `maks` in dialect `ring`}}
+func.func private @misspelt_attribute() attributes {mask = #ring.maks<causal>}

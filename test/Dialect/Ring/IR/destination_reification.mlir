@@ -1,0 +1,28 @@
+// RUN: ring-opt %s --canonicalize | FileCheck %s
+
+// Sizes of results are those of the destinations.
+
+// CHECK-LABEL: @online_attention
+// CHECK-SAME:    %[[ACC:[^:]*]]: tensor<1x8x?x64xf32>
+func.func @online_attention(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %kv: tensor<1x8x?x64xf32>, %s: !ring.slices) -> index {
+  %c2 = arith.constant 2 : index
+  %r:3 = ring.online_attention %kv, %kv, %kv slices(%s) scale(1.0) outs(%acc, %row, %row)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>, !ring.slices, tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>)
+    -> (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>)
+  // CHECK: %[[DIM:.*]] = tensor.dim %[[ACC]],
+  // CHECK: return %[[DIM]]
+  %dim = tensor.dim %r#0, %c2 : tensor<1x8x?x64xf32>
+  return %dim : index
+}
+
+// CHECK-LABEL: @finalize
+// CHECK-SAME:    %[[LSE:[^:]*]]: tensor<1x8x?xf32>
+func.func @finalize(%lse: tensor<1x8x?xf32>, %acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %out: tensor<1x8x?x64xf16>) -> index {
+  %c2 = arith.constant 2 : index
+  %r:2 = ring.finalize %acc, %row, %row outs(%out, %lse)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x8x?x64xf16>, tensor<1x8x?xf32>) -> (tensor<1x8x?x64xf16>, tensor<1x8x?xf32>)
+  // CHECK: %[[DIM:.*]] = tensor.dim %[[LSE]],
+  // CHECK: return %[[DIM]]
+  %dim = tensor.dim %r#1, %c2 : tensor<1x8x?xf32>
+  return %dim : index
+}

@@ -1,0 +1,31 @@
+//===- ring-opt.cpp - The pass driver -------------------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Conversion/Passes.h"
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+#include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
+#include "ring/Dialect/Ring/Transforms/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  registry.insert<mlir::ring::RingDialect>();
+  mlir::ring::registerBufferizableOpInterfaceExternalModels(registry);
+  mlir::registerAllPasses();
+  mlir::ring::registerRingTransformsPasses();
+  mlir::ring::registerRingToVectorPasses();
+  mlir::ring::registerRingToLLVMPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "Ring optimizer driver\n", registry));
+}

@@ -1,0 +1,143 @@
+//===- BalanceTest.cpp - Tests of what the layouts promise ----------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BruteForce.h"
+
+#include "ring/Analysis/Schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+using namespace ring;
+using namespace ring::test;
+
+static RingCounts count(LayoutKind kind, int64_t ranks, int64_t queryCount,
+                        int64_t keyCount, const PositionalMask &mask) {
+  LayoutPair pair = makeLayouts(kind, 1, ranks, queryCount, keyCount, mask);
+  return countRing(mask, pair.queryView(), pair.keyView(), keyCount,
+                   RingOrder(ranks));
+}
+
+TEST(Balance, CausalZigzagIsEven) {
+  PositionalMask causal;
+  causal.causal = true;
+  for (int64_t ranks = 1; ranks <= 16; ++ranks)
+    for (int64_t length : {64 * ranks, 66 * ranks, 1000 * ranks}) {
+      RingCounts counts =
+          count(LayoutKind::Zigzag, ranks, length, length, causal);
+      EXPECT_LE(counts.balance, 1.01) << "N=" << ranks << " S=" << length;
+      EXPECT_LE(counts.roundBalance, 1.01 + 1.0 / 64) << "N=" << ranks;
+    }
+}
+
+TEST(Balance, CausalContiguousIsTwoMinusOneOverN) {
+  PositionalMask causal;
+  causal.causal = true;
+  for (int64_t ranks = 1; ranks <= 16; ++ranks)
+    for (int64_t block : {64, 1000}) {
+      int64_t length = ranks * block;
+      RingCounts counts =
+          count(LayoutKind::Contiguous, ranks, length, length, causal);
+      // Row i has i + 1 pairs; the last rank has the last `block` rows.
+      int64_t busiest = block * (2 * length - block + 1) / 2;
+      EXPECT_EQ(counts.pairsOfRank.back(), busiest);
+      EXPECT_EQ(counts.visiblePairs, length * (length + 1) / 2);
+      EXPECT_NEAR(counts.balance, 2 - 1.0 / ranks, 1.0 / block);
+    }
+}
+
+TEST(Balance, BalancedIsEvenUnderEveryWindow) {
+  constexpr int64_t any = PositionalMask::kUnbounded;
+  for (int64_t ranks = 1; ranks <= 16; ++ranks)
+    for (int64_t length :
+         {64 * ranks, 64 * ranks + 1, 64 * ranks + 8, 64 * ranks + 16,
+          65 * ranks - 1, 71 * ranks, 100 * ranks + 7, 1009 * ranks}) {
+      std::vector<PositionalMask> masks = {{}};
+      for (bool causal : {false, true})
+        for (int64_t left : {any, int64_t(0), int64_t(7), length / 16,
+                             length / 7, length / 2, 2 * length})
+          for (int64_t right : {any, int64_t(0), length / 11})
+            masks.push_back({causal, left, right, 0, 0, 0});
+      for (const PositionalMask &mask : masks) {
+        RingCounts counts =
+            count(LayoutKind::Balanced, ranks, length, length, mask);
+        EXPECT_LE(counts.balance, 1.05)
+            << "N=" << ranks << " S=" << length << " causal " << mask.causal
+            << " window " << mask.left << ", " << mask.right;
+      }
+    }
+}
+
+TEST(Balance, BalancedIsEvenWhereQueriesAndKeysDiffer) {
+  PositionalMask causal;
+  causal.causal = true;
+  for (int64_t ranks = 1; ranks <= 16; ++ranks)
+    for (auto [queryCount, keyCount] : {std::pair(64 * ranks + 3, 200 * ranks),
+                                        {200 * ranks, 64 * ranks + 3},
+                                        {100 * ranks, 50 * ranks + 1}})
+      for (int64_t shift : {int64_t(0), keyCount - queryCount}) {
+        causal.shift = shift;
+        RingCounts counts =
+            count(LayoutKind::Balanced, ranks, queryCount, keyCount, causal);
+        EXPECT_LE(counts.balance, 1.05)
+            << "N=" << ranks << " Sq=" << queryCount << " Sk=" << keyCount
+            << " shift " << shift;
+      }
+}
+
+TEST(Balance, BalancedDealsSixteenChunksARankOfEvenSizes) {
+  for (int64_t ranks = 1; ranks <= 16; ++ranks)
+    for (auto [queryCount, keyCount] :
+         {std::pair(64 * ranks + 16, 64 * ranks + 16),
+          {57, 57},
+          {1, 300},
+          {301, 77},
+          {1009 * ranks, 1009 * ranks},
+          {16 * ranks, 19 * ranks}})
+      for (const NamedMask &named : masksFor(queryCount, keyCount)) {
+        SCOPED_TRACE(named.name + " N=" + std::to_string(ranks) +
+                     " Sq=" + std::to_string(queryCount));
+        std::vector<int64_t> owners =
+            balancedOwners(ranks, queryCount, keyCount, named.mask);
+        ASSERT_EQ(static_cast<int64_t>(owners.size()), 16 * ranks);
+        for (int64_t rank = 0; rank < ranks; ++rank)
+          ASSERT_EQ(std::count(owners.begin(), owners.end(), rank), 16);
+        for (int64_t length : {queryCount, keyCount}) {
+          std::vector<LayoutEntry> table = chunkedLayout(ranks, length, owners);
+          int64_t padded =
+              LayoutView{table.data(), static_cast<int64_t>(table.size())}
+                  .paddedSize(ranks);
+          int64_t even = (length + ranks - 1) / ranks;
+          if (queryCount != keyCount && length == keyCount)
+            ++even; // see sizeClass()
+          EXPECT_LE(padded, std::max(even, length * 102 / (100 * ranks)));
+        }
+      }
+}
+
+TEST(Balance, BalancedWindowsNeedFewRounds) {
+  // Chunks of 64, a window over one: the keys of two chunks at most.
+  PositionalMask mask;
+  mask.causal = true;
+  mask.left = 64;
+  RingCounts counts = count(LayoutKind::Balanced, 8, 8192, 8192, mask);
+  EXPECT_EQ(counts.rounds, 2);
+  EXPECT_LE(counts.roundBalance, 1.05);
+}
+
+TEST(Balance, BalancedCausalKeepsEachRoundEven) {
+  PositionalMask causal;
+  causal.causal = true;
+  for (int64_t ranks : {2, 3, 8, 16})
+    EXPECT_LE(
+        count(LayoutKind::Balanced, ranks, 1024 * ranks, 1024 * ranks, causal)
+            .roundBalance,
+        1.005)
+        << "N=" << ranks;
+}
