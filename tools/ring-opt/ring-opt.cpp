@@ -10,6 +10,7 @@
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
+#include "ring/Target/CPU/Pipeline.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -26,6 +27,7 @@ int main(int argc, char **argv) {
   mlir::ring::registerRingTransformsPasses();
   mlir::ring::registerRingToVectorPasses();
   mlir::ring::registerRingToLLVMPasses();
+  mlir::ring::registerCPUPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Ring optimizer driver\n", registry));
 }

@@ -164,6 +164,11 @@ void *_mlir_memref_to_llvm_alloc(size_t bytes);
 void *_mlir_memref_to_llvm_aligned_alloc(size_t alignment, size_t bytes);
 void _mlir_memref_to_llvm_free(void *address);
 
+/* Copies between memrefs of one shape that do not overlap; elements of 1, 2, 4
+ * or 8 bytes. Both point to {int64_t rank, descriptor address}. (The name is
+ * that of MLIR's conversion of `memref.copy`.) */
+void memrefCopy(int64_t element_bytes, const void *source, const void *target);
+
 #ifdef __cplusplus
 }
 #endif

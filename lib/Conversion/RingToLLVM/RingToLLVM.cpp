@@ -270,10 +270,6 @@ LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
 LogicalResult FunctionLowering::lower(ParallelCallOp op) {
   auto module = function->getParentOfType<ModuleOp>();
   auto kernel = module.lookupSymbol<func::FuncOp>(op.getCallee());
-  // Work lists are pointers from here on.
-  SmallVector<Type> passed;
-  for (Type type : op.getArguments().getTypes())
-    passed.push_back(isa<SlicesType>(type) ? b.pointerType() : type);
   std::string name = (op.getCallee() + "_item").str();
   auto body = module.lookupSymbol<func::FuncOp>(name);
   if (!body) {
@@ -286,23 +282,12 @@ LogicalResult FunctionLowering::lower(ParallelCallOp op) {
         inner, inner.getIndexType(), body.getArgument(1))};
     llvm::append_range(operands,
                        RuntimeBuilder::unpackEnvironment(
-                           inner, types, body.getArgument(0), passed));
-    for (auto [index, type] : llvm::enumerate(op.getArguments().getTypes()))
-      if (isa<SlicesType>(type))
-        operands[index + 1] = UnrealizedConversionCastOp::create(
-                                  inner, type, operands[index + 1])
-                                  .getResult(0);
+                           inner, types, body.getArgument(0),
+                           op.getArguments().getTypes()));
     func::CallOp::create(inner, kernel, operands);
     func::ReturnOp::create(inner);
   }
-  SmallVector<Value> values;
-  for (Value value : op.getArguments())
-    values.push_back(isa<SlicesType>(value.getType())
-                         ? UnrealizedConversionCastOp::create(
-                               b, b.pointerType(), value)
-                               .getResult(0)
-                         : value);
-  Value environment = b.packEnvironment(values);
+  Value environment = b.packEnvironment(op.getArguments());
   StringRef label = op.getCallee();
   b.checkedCall("ring_parallel_for",
                 {b.context(), b.string(label.rsplit('_').second),
@@ -357,9 +342,8 @@ static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
                               memref::DimOp::create(b, stack, dim)))
                         : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
   offsets[0] = index;
-  auto argumentType = cast<MemRefType>(argument);
   auto reduced = memref::SubViewOp::inferRankReducedResultType(
-      argumentType.getShape(), type, offsets, sizes, strides);
+      type.getShape().drop_front(), type, offsets, sizes, strides);
   Value part = memref::SubViewOp::create(b, cast<MemRefType>(reduced), stack,
                                          offsets, sizes, strides);
   return memref::CastOp::create(b, argument, part);

@@ -219,8 +219,8 @@ Value KernelBuilder::rowView(Value source, Value batch, Value head, Value row,
   auto type = cast<MemRefType>(source.getType());
   auto metadata = memref::ExtractStridedMetadataOp::create(*this, source);
   Value offset = metadata.getOffset();
-  for (auto [position, stride] :
-       llvm::zip(ValueRange{batch, head, row}, metadata.getStrides()))
+  Value positions[] = {batch, head, row};
+  for (auto [position, stride] : llvm::zip(positions, metadata.getStrides()))
     offset = add(offset, mul(position, stride));
   auto layout =
       StridedLayoutAttr::get(getContext(), ShapedType::kDynamic, {1});
@@ -346,11 +346,6 @@ void KernelBuilder::transpose(Value source, Value target, int64_t rows,
 //===----------------------------------------------------------------------===//
 // Runtime calls
 //===----------------------------------------------------------------------===//
-
-Value KernelBuilder::slicesPointer(Value slices) {
-  Type type = LLVM::LLVMPointerType::get(getContext());
-  return UnrealizedConversionCastOp::create(*this, type, slices).getResult(0);
-}
 
 Value KernelBuilder::pointer(Value memref) {
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(*this, memref);

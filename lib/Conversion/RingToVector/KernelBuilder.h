@@ -115,7 +115,6 @@ public:
   int64_t padded(int64_t columns) const;
 
   // The work list (include/ring/Runtime/Runtime.h).
-  Value slicesPointer(Value slices);
   Value pointer(Value memref);
   Value callRuntime(StringRef name, Type result, ValueRange arguments);
 

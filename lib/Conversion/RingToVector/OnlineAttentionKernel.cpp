@@ -66,9 +66,8 @@ OnlineAttentionKernel::OnlineAttentionKernel(OnlineAttentionOp op,
                                              func::FuncOp kernel)
     : op(op), b(b), plan(b.plan), item(kernel.getArgument(0)),
       query(kernel.getArgument(1)), key(kernel.getArgument(2)),
-      value(kernel.getArgument(3)), acc(kernel.getArgument(5)),
+      value(kernel.getArgument(3)), slices(kernel.getArgument(4)), acc(kernel.getArgument(5)),
       max(kernel.getArgument(6)), sum(kernel.getArgument(7)) {
-  slices = b.slicesPointer(kernel.getArgument(4));
   depth = cast<MemRefType>(query.getType()).getDimSize(3);
   valueDepth = cast<MemRefType>(value.getType()).getDimSize(3);
   lanes = plan.lanes;
@@ -154,8 +153,7 @@ void OnlineAttentionKernel::loadState() {
            b.store(b.splat(0.0f, plan.registerLanes), sumOf, r);
          });
   b.loop(b.index(0), queryCount, 1, [&](Value r) {
-    ValueRange at = {batch, head, b.add(queryBegin, r)};
-    SmallVector<Value> indices(at);
+    SmallVector<Value> indices = {batch, head, b.add(queryBegin, r)};
     for (auto [from, to] : {std::pair(max, maxOf), std::pair(sum, sumOf)}) {
       Value scalar = memref::LoadOp::create(b, from, indices);
       memref::StoreOp::create(b, scalar, to, r);

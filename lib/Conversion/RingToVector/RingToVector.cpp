@@ -11,6 +11,8 @@
 #include "ring/Conversion/Passes.h"
 #include "ring/Dialect/Ring/IR/Refusal.h"
 
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ring {
@@ -58,7 +60,10 @@ ConvertRingToVectorPass::kernelFor(Operation *op, StringRef stem, Filler fill) {
   auto parent = op->getParentOfType<func::FuncOp>();
   OpBuilder builder(op->getContext());
   SmallVector<Type> inputs = {builder.getIndexType()};
-  llvm::append_range(inputs, op->getOperandTypes());
+  for (Type type : op->getOperandTypes())
+    inputs.push_back(isa<SlicesType>(type)
+                         ? LLVM::LLVMPointerType::get(op->getContext())
+                         : type);
   kernel = func::FuncOp::create(op->getLoc(),
                                 (parent.getName() + "_" + stem).str(),
                                 builder.getFunctionType(inputs, {}));
@@ -115,8 +120,11 @@ LogicalResult ConvertRingToVectorPass::convert(OnlineAttentionOp op) {
   Value count = arith::MulIOp::create(
       b, tiles, arith::MulIOp::create(b, batch, heads));
   Value round = roundOf(b, op.getLoc(), op.getSlices());
+  // To a kernel a work list is the address of the runtime's struct.
+  SmallVector<Value> operands(op->getOperands());
+  llvm::replace(operands, Value(op.getSlices()), slices);
   ParallelCallOp::create(b, FlatSymbolRefAttr::get(*kernel), count, round,
-                         op->getOperands());
+                         operands);
   op.erase();
   return success();
 }
@@ -187,4 +195,14 @@ void ConvertRingToVectorPass::runOnOperation() {
     if (failed(converted))
       return signalPassFailure();
   }
+  // No libm call in a kernel.
+  RewritePatternSet patterns(&getContext());
+  auto onlyLog = [](StringRef name) {
+    return name == math::LogOp::getOperationName();
+  };
+  populateMathPolynomialApproximationPatterns(patterns, onlyLog);
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  for (auto &entry : kernels)
+    if (failed(applyPatternsGreedily(entry.second, frozen)))
+      return signalPassFailure();
 }

@@ -61,12 +61,12 @@ LogicalResult AttentionOp::verify() {
 
   auto out = cast<ShapedType>(getOut().getType());
   if (out.getElementType() != query.getElementType())
-    return emitOpError("out is of ") << out.getElementType()
-                                     << ", expected the query's "
-                                     << query.getElementType();
-  if (failed(expectHeadShape(*this, "out", out,
-                             {sizes->batch, sizes->heads, sizes->queries,
-                              sizes->valueDepth})))
+    return emitOpError("out is of ")
+           << out.getElementType() << ", expected the query's "
+           << query.getElementType();
+  if (failed(expectHeadShape(
+          *this, "out", out,
+          {sizes->batch, sizes->heads, sizes->queries, sizes->valueDepth})))
     return failure();
   if (getLse() &&
       failed(expectHeadShape(*this, "lse", cast<ShapedType>(getLse().getType()),

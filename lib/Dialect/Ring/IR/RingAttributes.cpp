@@ -205,9 +205,9 @@ LogicalResult LayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-::ring::LayoutPair LayoutAttr::tables(int64_t ranks, int64_t queryCount,
-                                      int64_t keyCount,
-                                      const ::ring::PositionalMask &mask) const {
+::ring::LayoutPair
+LayoutAttr::tables(int64_t ranks, int64_t queryCount, int64_t keyCount,
+                   const ::ring::PositionalMask &mask) const {
   auto kind = static_cast<::ring::LayoutKind>(getKind());
   return ::ring::makeLayouts(kind, getGranularity(), ranks, queryCount,
                              keyCount, mask);
@@ -225,9 +225,9 @@ LayoutAttr LayoutAttr::fromSpelling(MLIRContext *context, StringRef spelling) {
   std::optional<LayoutKind> kind = symbolizeLayoutKind(name);
   int64_t value = 1;
   bool hasGranularity = spelling.contains(':');
-  if (!kind || (hasGranularity && (*kind != LayoutKind::Striped ||
-                                   granularity.getAsInteger(10, value) ||
-                                   value < 1)))
+  if (!kind ||
+      (hasGranularity && (*kind != LayoutKind::Striped ||
+                          granularity.getAsInteger(10, value) || value < 1)))
     return {};
   return LayoutAttr::get(context, *kind, value);
 }

@@ -37,9 +37,9 @@ static LogicalResult verifyGrid(Operation *op, FlatSymbolRefAttr symbol,
     return diag;
   }
   if (ShapedType::isDynamic(shape[axis])) {
-    InFlightDiagnostic diag =
-        op->emitOpError("axis ")
-        << axis << " of grid " << symbol << " has no static size";
+    InFlightDiagnostic diag = op->emitOpError("axis ")
+                              << axis << " of grid " << symbol
+                              << " has no static size";
     diag.attachNote(grid.getLoc()) << "the grid is here";
     return diag;
   }
@@ -47,10 +47,9 @@ static LogicalResult verifyGrid(Operation *op, FlatSymbolRefAttr symbol,
 }
 
 /// True iff the ring has one rank, so that nothing travels.
-template <typename GridUser>
-static bool hasOneRank(GridUser op) {
-  auto grid = SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(
-      op, op.getGridAttr());
+template <typename GridUser> static bool hasOneRank(GridUser op) {
+  auto grid =
+      SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(op, op.getGridAttr());
   return grid && grid.getShape()[op.getAxis()] == 1;
 }
 
@@ -94,21 +93,24 @@ struct TransportResource : SideEffects::Resource::Base<TransportResource> {
 };
 } // namespace
 
-LogicalResult PermuteStartOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> loc, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &types) {
+LogicalResult PermuteStartOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location> loc,
+                                               ValueRange operands,
+                                               DictionaryAttr, OpaqueProperties,
+                                               RegionRange,
+                                               SmallVectorImpl<Type> &types) {
   TypeRange sources = operands.getTypes();
   auto all = [&](auto isKind) { return llvm::all_of(sources, isKind); };
   if (sources.size() == 1 && isa<FutureType>(sources.front())) {
     types.push_back(sources.front());
     return success();
   }
-  if (sources.empty() ||
-      (!all([](Type type) { return isa<RankedTensorType>(type); }) &&
-       !all([](Type type) { return isa<MemRefType>(type); })))
-    return emitOptionalError(loc, "permute of (", sources,
-                             "), expected ranked tensors, memrefs or one future");
+  if (sources.empty() || (!all([](Type type) {
+        return isa<RankedTensorType>(type);
+      }) && !all([](Type type) { return isa<MemRefType>(type); })))
+    return emitOptionalError(
+        loc, "permute of (", sources,
+        "), expected ranked tensors, memrefs or one future");
   types.push_back(FutureType::get(context, llvm::to_vector(sources)));
   return success();
 }
@@ -125,10 +127,12 @@ void PermuteStartOp::getEffects(MemoryEffectList &effects) {
                            SideEffects::DefaultResource::get());
 }
 
-LogicalResult PermuteWaitOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> loc, ValueRange operands,
-    DictionaryAttr, OpaqueProperties, RegionRange,
-    SmallVectorImpl<Type> &types) {
+LogicalResult PermuteWaitOp::inferReturnTypes(MLIRContext *context,
+                                              std::optional<Location> loc,
+                                              ValueRange operands,
+                                              DictionaryAttr, OpaqueProperties,
+                                              RegionRange,
+                                              SmallVectorImpl<Type> &types) {
   if (operands.size() != 1 || !isa<FutureType>(operands.front().getType()))
     return emitOptionalError(loc, "wait for (", operands.getTypes(),
                              "), expected one future");

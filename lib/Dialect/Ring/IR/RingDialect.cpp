@@ -122,31 +122,32 @@ LogicalResult RingDialect::verifyOperationAttribute(Operation *op,
     // One order for all axes of its length; without one it would be ignored.
     auto n = static_cast<int64_t>(order->size());
     if (!llvm::is_contained(grid.getShape(), n))
-      return op->emitError() << kOrderAttrName << " has " << n
-                             << (n == 1 ? " rank" : " ranks")
-                             << ", but no axis of the grid has this size";
+      return op->emitError()
+             << kOrderAttrName << " has " << n << (n == 1 ? " rank" : " ranks")
+             << ", but no axis of the grid has this size";
     return verifyOrder(op, *order);
   }
   if (attr.getName() == kRankOfAttrName) {
     if (!isa<FunctionOpInterface>(op) ||
         !isa<FlatSymbolRefAttr>(attr.getValue()))
-      return op->emitError() << kRankOfAttrName << " is " << attr.getValue()
-                             << " on '" << op->getName()
-                             << "', expected a symbol on a function";
+      return op->emitError()
+             << kRankOfAttrName << " is " << attr.getValue() << " on '"
+             << op->getName() << "', expected a symbol on a function";
     return success();
   }
   if (attr.getName() == kLayoutAttrName) {
     if (!isa<FunctionOpInterface>(op) || !isa<LayoutAttr>(attr.getValue()))
-      return op->emitError() << kLayoutAttrName << " is " << attr.getValue()
-                             << " on '" << op->getName()
-                             << "', expected a #ring.layout on a function";
+      return op->emitError()
+             << kLayoutAttrName << " is " << attr.getValue() << " on '"
+             << op->getName() << "', expected a #ring.layout on a function";
     return success();
   }
   if (attr.getName() == kSlotsAttrName ||
       attr.getName() == kFingerprintAttrName) {
     if (!isa<FunctionOpInterface>(op) || !isa<IntegerAttr>(attr.getValue()))
-      return op->emitError()
-             << attr.getName() << " is an integer on a function";
+      return op->emitError() << attr.getName().getValue() << " is "
+                             << attr.getValue() << " on '" << op->getName()
+                             << "', expected an integer on a function";
     return success();
   }
   return op->emitError() << "unknown attribute '" << attr.getName().getValue()
@@ -174,15 +175,16 @@ mlir::ring::tableAttr(MLIRContext *context,
   std::vector<int64_t> values;
   values.reserve(entries.size() * 5);
   for (const ::ring::LayoutEntry &e : entries)
-    values.insert(values.end(),
-                  {e.owner, e.begin, e.block, e.stride, e.count});
+    values.insert(values.end(), {e.owner, e.begin, e.block, e.stride, e.count});
   return DenseIntElementsAttr::get(type, values);
 }
 
 std::optional<std::vector<::ring::LayoutEntry>>
 mlir::ring::parseTable(Value table) {
   DenseIntElementsAttr attr;
-  if (!matchPattern(table, m_Constant(&attr)) || attr.getType().getRank() != 2)
+  if (!matchPattern(table, m_Constant(&attr)) ||
+      attr.getType().getRank() != 2 || attr.getType().getDimSize(1) != 5 ||
+      !attr.getElementType().isInteger(64))
     return std::nullopt;
   std::vector<int64_t> flat(attr.value_begin<int64_t>(),
                             attr.value_end<int64_t>());

@@ -91,8 +91,7 @@ lookupCallee(Operation *op, FlatSymbolRefAttr symbol,
     return op->emitOpError("unknown function ") << symbol;
   auto function = dyn_cast<FunctionOpInterface>(target);
   if (!function) {
-    InFlightDiagnostic diag = op->emitOpError()
-                              << symbol << " is no function";
+    InFlightDiagnostic diag = op->emitOpError() << symbol << " is no function";
     diag.attachNote(target->getLoc()) << "the symbol is here";
     return diag;
   }

@@ -61,8 +61,8 @@ static LogicalResult verifyState(Operation *op, const Twine &which, Value acc,
   if (failed(expectShape(op, (which + "max").str(),
                          cast<ShapedType>(max.getType()), rows)))
     return failure();
-  return expectShape(op, (which + "sum").str(),
-                     cast<ShapedType>(sum.getType()), rows);
+  return expectShape(op, (which + "sum").str(), cast<ShapedType>(sum.getType()),
+                     rows);
 }
 
 LogicalResult OnlineAttentionOp::verify() {
@@ -71,9 +71,9 @@ LogicalResult OnlineAttentionOp::verify() {
       verifyInputs(*this, query, cast<ShapedType>(getKey().getType()),
                    cast<ShapedType>(getValue().getType()));
   if (failed(sizes) ||
-      failed(expectHeadShape(*this, "acc", cast<ShapedType>(getAcc().getType()),
-                             {sizes->batch, sizes->heads, sizes->queries,
-                              sizes->valueDepth})) ||
+      failed(expectHeadShape(
+          *this, "acc", cast<ShapedType>(getAcc().getType()),
+          {sizes->batch, sizes->heads, sizes->queries, sizes->valueDepth})) ||
       failed(verifyState(*this, "", getAcc(), getMax(), getSum())) ||
       // A rank's bias has the columns of all owners, not only of this block.
       failed(verifyBias(*this, getBias(), query.getElementType(), *sizes,
@@ -103,7 +103,8 @@ LogicalResult MergeOp::verify() {
       failed(verifyState(*this, "the other ", getOtherAcc(), getOtherMax(),
                          getOtherSum())))
     return failure();
-  return verifyOneSemantics(*this, {getOtherAcc(), getOtherMax(), getOtherSum()});
+  return verifyOneSemantics(*this,
+                            {getOtherAcc(), getOtherMax(), getOtherSum()});
 }
 
 void MergeOp::getEffects(MemoryEffectList &effects) {

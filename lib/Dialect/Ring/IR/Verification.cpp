@@ -84,18 +84,17 @@ FailureOr<AttentionSizes> mlir::ring::verifyInputs(Operation *op,
       {"query", query}, {"key", key}, {"value", value}};
   for (auto [name, type] : inputs)
     if (type.getElementType() != element)
-      return op->emitOpError()
-             << name << " is of " << type.getElementType()
-             << ", expected the query's " << element;
+      return op->emitOpError() << name << " is of " << type.getElementType()
+                               << ", expected the query's " << element;
   for (auto [name, type] : inputs) {
     if (failed(expectStatic(op, "number of heads of the " + name,
                             type.getDimSize(1))) ||
-        failed(expectStatic(op, "head size of the " + name,
-                            type.getDimSize(3))))
+        failed(
+            expectStatic(op, "head size of the " + name, type.getDimSize(3))))
       return failure();
     if (type.getDimSize(3) == 0)
-      return op->emitOpError() << "head size of the " << name
-                               << " is 0, expected 1 or more";
+      return op->emitOpError()
+             << "head size of the " << name << " is 0, expected 1 or more";
   }
   if (failed(expectSizeOf(op, "batch size of the key", key.getDimSize(0),
                           "query", query.getDimSize(0))) ||
@@ -131,9 +130,8 @@ LogicalResult mlir::ring::verifyBias(Operation *op, Value bias, Type element,
     return success();
   auto type = cast<ShapedType>(bias.getType());
   if (!type.getElementType().isF32() && type.getElementType() != element)
-    return op->emitOpError()
-           << "bias is of " << type.getElementType()
-           << ", expected 'f32' or the query's " << element;
+    return op->emitOpError() << "bias is of " << type.getElementType()
+                             << ", expected 'f32' or the query's " << element;
   int64_t whole[] = {sizes.batch, sizes.heads, sizes.queries};
   for (auto [dim, size] : llvm::enumerate(whole))
     if (type.getDimSize(dim) != 1 && !areCompatible(type.getDimSize(dim), size))
@@ -147,7 +145,8 @@ LogicalResult mlir::ring::verifySegmentPair(Operation *op, Value query,
                                             Value key) {
   if (static_cast<bool>(query) == static_cast<bool>(key))
     return success();
-  return op->emitOpError() << "has segments of the " << (query ? "query" : "key")
+  return op->emitOpError() << "has segments of the "
+                           << (query ? "query" : "key")
                            << " only, expected both or none";
 }
 
@@ -179,9 +178,8 @@ static bool isScoreOp(Operation &op) {
   return (OpTrait::hasElementwiseMappableTraits(&op) ||
           isa_and_nonnull<index::IndexDialect>(op.getDialect())) &&
          isMemoryEffectFree(&op) && op.getNumRegions() == 0 &&
-         llvm::all_of(op.getResultTypes(), [](Type type) {
-           return type.isIntOrIndexOrFloat();
-         });
+         llvm::all_of(op.getResultTypes(),
+                      [](Type type) { return type.isIntOrIndexOrFloat(); });
 }
 
 LogicalResult mlir::ring::verifyScore(Operation *op, Region &region) {

@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankProgram.h"
-
 #include "ring/Dialect/Ring/Transforms/Passes.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "llvm/ADT/SetVector.h"

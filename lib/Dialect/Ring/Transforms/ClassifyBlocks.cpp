@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankProgram.h"
-
 #include "ring/Dialect/Ring/Transforms/Passes.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/Remarks.h"
 

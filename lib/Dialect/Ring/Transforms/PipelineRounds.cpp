@@ -6,9 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankProgram.h"
-
 #include "ring/Dialect/Ring/Transforms/Passes.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
@@ -149,19 +148,6 @@ void Pipeliner::run() {
   for (auto [result, value] : llvm::zip(loop.getResults(), carried.all()))
     result.replaceAllUsesWith(value);
   rewriter.eraseOp(loop);
-}
-
-/// Bytes that a rank sends in one transfer; nothing where batch is dynamic.
-static std::optional<int64_t> bytesOfTransfer(RankProgram &program) {
-  ArrayRef<Type> inputs = program.function.getArgumentTypes();
-  auto key = cast<ShapedType>(inputs[1]), value = cast<ShapedType>(inputs[2]);
-  if (key.isDynamicDim(0))
-    return std::nullopt;
-  SlicesArithmetic arithmetic(program.slices.front());
-  return ::ring::bytesPerRank(
-      /*transfers=*/1, key.getDimSize(0), key.getDimSize(1),
-      arithmetic.keyView().paddedSize(program.ranks()), key.getDimSize(3),
-      value.getDimSize(3), key.getElementTypeBitWidth() / 8);
 }
 
 /// A transfer is exposed on a rank that has nothing to compute meanwhile.

@@ -61,6 +61,8 @@ static std::optional<Index> takeInnermost(Index &index, int64_t size) {
       return std::nullopt;
     Digit &last = index.back();
     bool dynamic = ShapedType::isDynamic(last.size);
+    if (last.size == 0)
+      return std::nullopt;
     if (!dynamic && size % last.size == 0) {
       size /= last.size;
       taken.push_back(last);
@@ -141,8 +143,6 @@ static bool splitAt(Indices &indices, ArrayRef<Digit> cuts) {
   for (Index &index : indices) {
     Index pieces;
     for (const Digit &digit : index) {
-      if (ShapedType::isDynamic(digit.size))
-        return false;
       SmallVector<int64_t> bounds = {digit.divisor, digit.divisor * digit.size};
       for (const Digit &cut : cuts)
         if (cut.variable == digit.variable)
@@ -172,7 +172,9 @@ bool mlir::ring::refineToCommonDigits(Indices &source, Indices &target) {
   };
   SmallVector<Digit> cuts = flatten(source);
   llvm::append_range(cuts, flatten(target));
-  if (llvm::any_of(cuts, [](Digit d) { return ShapedType::isDynamic(d.size); }))
+  if (llvm::any_of(cuts, [](const Digit &digit) {
+        return ShapedType::isDynamic(digit.size) || digit.size == 0;
+      }))
     return false;
   if (!splitAt(source, cuts) || !splitAt(target, cuts))
     return false;

@@ -69,7 +69,7 @@ bool tile(ArrayRef<Index> indices, const Index &whole);
 
 /// Splits digits of both sides until no digit of one side is a part of one of
 /// the other. False where the two sides then are not the same digits in some
-/// order, or where a size is dynamic.
+/// order, or where a size is dynamic or 0.
 bool refineToCommonDigits(Indices &source, Indices &target);
 
 } // namespace mlir::ring

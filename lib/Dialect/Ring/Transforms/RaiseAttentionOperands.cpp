@@ -13,9 +13,6 @@
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include <tuple>
-#include <vector>
-
 using namespace mlir;
 using namespace mlir::ring;
 
@@ -122,9 +119,8 @@ Value mlir::ring::rearrange(OpBuilder &builder, Location loc, Value tensor,
   if (auto groups = getCollapse(source, target))
     return tensor::CollapseShapeOp::create(builder, loc, type, tensor, *groups);
 
-  bool refined = refineToCommonDigits(source, target);
+  [[maybe_unused]] bool refined = refineToCommonDigits(source, target);
   assert(refined && "checked by canRearrange");
-  (void)refined;
   if (auto permutation = getPermutation(source, target))
     return transpose(builder, loc, tensor, *permutation);
 
@@ -187,40 +183,30 @@ static SmallVector<Expr *> getReads(ExprContext &context, Expr *&expr,
   }
 }
 
-/// A read of key or value with `heads` of its own.
-struct HeadedRead {
-  OperandRead read;
-  int64_t heads;
-};
-
 /// The ways to read a key or a value, the best first: of the fewest heads, so
 /// that none is repeated, then without rearranging, then the innermost.
-static std::vector<HeadedRead> getHeadedReads(ArrayRef<Expr *> reads,
-                                              const Index &batch,
-                                              const Index &queryHead,
-                                              const Index &position,
-                                              const Index &channel) {
-  std::vector<HeadedRead> found;
+static SmallVector<OperandRead, 2> getHeadedReads(ArrayRef<Expr *> reads,
+                                                  const Index &batch,
+                                                  const Index &queryHead,
+                                                  const Index &position,
+                                                  const Index &channel) {
+  SmallVector<OperandRead, 2> found;
   int64_t queryHeads = getSize(queryHead);
-  for (Expr *read : reads)
-    for (int64_t group = queryHeads; group >= 1; --group) {
-      if (queryHeads % group != 0 || !hasSizes(read->value, read->indices))
-        continue;
-      // Query head h reads head floor(h / group).
-      std::optional<Index> head = divide(queryHead, group);
-      if (!head)
-        continue;
-      Indices target = {batch, *head, position, channel};
-      if (canRearrange(read->indices, target))
-        found.push_back(
-            {{read->value, read->indices, target}, queryHeads / group});
-    }
-  llvm::stable_sort(found, [](const HeadedRead &a, const HeadedRead &b) {
-    auto rank = [](const HeadedRead &r) {
-      return std::make_tuple(r.heads, r.read.indices != r.read.target);
-    };
-    return rank(a) < rank(b);
-  });
+  for (int64_t group = queryHeads; group >= 1; --group) {
+    // Query head h reads head floor(h / group).
+    std::optional<Index> head;
+    if (queryHeads % group == 0)
+      head = divide(queryHead, group);
+    if (!head)
+      continue;
+    Indices target = {batch, *head, position, channel};
+    for (bool rearranged : {false, true})
+      for (Expr *read : reads)
+        if ((read->indices != target) == rearranged &&
+            hasSizes(read->value, read->indices) &&
+            canRearrange(read->indices, target))
+          found.push_back({read->value, read->indices, target});
+  }
   return found;
 }
 
@@ -279,26 +265,29 @@ mlir::ring::matchOperands(ExprContext &context, const AttentionIndices &at,
   }
 
   std::optional<OperandRead> queryRead = getQueryRead(queryReads, at);
-  if (!queryRead || ShapedType::isDynamic(getSize(queryRead->target[1])))
+  if (!queryRead)
     return fail(queryReads, query,
                 "the query is not read as [batch, head, query position, "
                 "channel] in some order");
   const Index &batch = queryRead->target[0], &head = queryRead->target[1];
-  std::vector<HeadedRead> keys =
+  for (const Index &index : {head, at.channel, at.valueChannel})
+    if (ShapedType::isDynamic(getSize(index)) || getSize(index) < 1)
+      return fail(queryReads, query,
+                  "heads and head sizes are not static and positive");
+
+  SmallVector<OperandRead, 2> keys =
       getHeadedReads(keyReads, batch, head, at.key, at.channel);
   if (keys.empty())
     return fail(keyReads, key,
                 "the key is not read as [batch, floor(head / group), key "
                 "position, channel] in some order");
-  std::vector<HeadedRead> values =
+  SmallVector<OperandRead, 2> values =
       getHeadedReads(valueReads, batch, head, at.key, at.valueChannel);
-  for (const HeadedRead &k : keys)
-    for (const HeadedRead &v : values)
-      if (k.heads == v.heads)
-        return AttentionOperands{*queryRead,
-                                 k.read,
-                                 v.read,
-                                 {batch, head, at.query, at.valueChannel}};
+  for (const OperandRead &k : keys)
+    for (const OperandRead &v : values)
+      if (k.target[1] == v.target[1])
+        return AttentionOperands{
+            *queryRead, k, v, {batch, head, at.query, at.valueChannel}};
   return fail(valueReads, value,
               "the value is not read as [batch, floor(head / group), key "
               "position, channel] in some order");

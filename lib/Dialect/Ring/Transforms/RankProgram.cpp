@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankProgram.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/Matchers.h"
 
@@ -93,4 +93,66 @@ std::optional<RoundsLoop> RoundsLoop::match(func::FuncOp function) {
   if (!found.loop)
     return std::nullopt;
   return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Counting
+//===----------------------------------------------------------------------===//
+
+std::optional<int64_t> mlir::ring::bytesOfTransfer(RankProgram &program) {
+  ArrayRef<Type> inputs = program.function.getArgumentTypes();
+  auto key = cast<ShapedType>(inputs[1]), value = cast<ShapedType>(inputs[2]);
+  if (key.isDynamicDim(0))
+    return std::nullopt;
+  SlicesArithmetic arithmetic(program.slices.front());
+  return ::ring::bytesPerRank(
+      /*transfers=*/1, key.getDimSize(0), key.getDimSize(1),
+      arithmetic.keyView().paddedSize(program.ranks()), key.getDimSize(3),
+      value.getDimSize(3), key.getElementTypeBitWidth() / 8);
+}
+
+/// How often `op` runs: the product of the trip counts around it.
+static FailureOr<int64_t> executions(Operation *op) {
+  int64_t count = 1;
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp()) {
+    auto loop = dyn_cast<scf::ForOp>(parent);
+    if (!loop)
+      continue;
+    std::optional<APInt> trips = loop.getStaticTripCount();
+    if (!trips)
+      return loop.emitError("trip count is no constant");
+    count *= trips->getSExtValue();
+  }
+  return count;
+}
+
+FailureOr<ProgramCounts> mlir::ring::countProgram(RankProgram &program) {
+  ProgramCounts counts;
+  bool counted = true;
+  auto add = [&](Operation *op, int64_t &total) {
+    FailureOr<int64_t> times = executions(op);
+    counted &= succeeded(times);
+    total += succeeded(times) ? *times : 0;
+  };
+  program.function.walk([&](Operation *op) {
+    if (isa<OnlineAttentionOp>(op))
+      add(op, counts.rounds);
+    else if (isa<PermuteStartOp>(op))
+      add(op, counts.transfers);
+  });
+  if (!counted)
+    return failure();
+  counts.bytesPerRank =
+      counts.transfers * bytesOfTransfer(program).value_or(0);
+  if (auto slots =
+          program.function->getAttrOfType<IntegerAttr>(kSlotsAttrName))
+    counts.slots = slots.getInt();
+  SlicesArithmetic arithmetic(program.slices.front());
+  ::ring::RingCounts ring = ::ring::countRing(
+      arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
+      arithmetic.keyCount, program.order());
+  counts.balance = ring.balance;
+  counts.roundBalance = ring.roundBalance;
+  return counts;
 }

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RankProgram.h"
 #include "ScheduleChecks.h"
 #include "ScheduleInterpreter.h"
 #include "ScheduleTables.h"
 
 #include "ring/Dialect/Ring/Transforms/Passes.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -123,12 +123,16 @@ static LogicalResult verifySchedule(func::FuncOp function, int64_t slots) {
   if (failed(checkTables(function, traces.front(), ring->order.size())) ||
       failed(checks.run()))
     return failure();
-  remark::analysis(function.getLoc(), remark::RemarkOpts::name("VerifySchedule")
-                                          .category("ring-verify-schedule")
-                                          .function(function.getName()))
-      << remark::metric("ranks", ring->order.size())
-      << remark::metric("transfers", checks.transferCount())
-      << remark::metric("slots", checks.slotCount());
+  auto counts = remark::analysis(function.getLoc(),
+                                 remark::RemarkOpts::name("VerifySchedule")
+                                     .category("ring-verify-schedule")
+                                     .function(function.getName()));
+  counts << remark::metric("ranks", ring->order.size())
+         << remark::metric("transfers", checks.transferCount())
+         << remark::metric("slots", checks.slotCount());
+  if (std::optional<int64_t> bytes =
+          bytesPerRank(traces.front(), ring->order.size()))
+    counts << remark::metric("bytes_per_rank", *bytes);
   return success();
 }
 

@@ -1,7 +1,7 @@
 // RUN: ring-opt %s --split-input-file --verify-diagnostics
 
 func.func private @host()
-func.func private @rank() attributes {ring.rank_of = @host, ring.layout = #ring.layout<zigzag>}
+func.func private @rank() attributes {ring.rank_of = @host, ring.layout = #ring.layout<zigzag>, ring.slots = 3, ring.fingerprint = 42}
 
 // -----
 
@@ -22,6 +22,16 @@ func.func private @layout_as_string() attributes {ring.layout = "zigzag"}
 
 // expected-error @+1 {{ring.layout is #ring.layout<zigzag> on 'shard.grid', expected a #ring.layout on a function}}
 shard.grid @ring(shape = 4) {ring.layout = #ring.layout<zigzag>}
+
+// -----
+
+// expected-error @+1 {{ring.slots is "three" on 'func.func', expected an integer on a function}}
+func.func private @slots_as_string() attributes {ring.slots = "three"}
+
+// -----
+
+// expected-error @+1 {{ring.fingerprint is 42 : i64 on 'builtin.module', expected an integer on a function}}
+module attributes {ring.fingerprint = 42} {}
 
 // -----
 

@@ -52,7 +52,8 @@ def Ring_AttentionOp : Ring_Op<"attention", [
     | `empty_rows(...)` | | what a query that sees nothing gives: `zero` (default), `uniform` (the mean of v), `nan` |
     | `score {...}` | | any elementwise function of the score and of the pair's batch, head, query and key index in the whole sequence |
 
-    The lse of a query that sees nothing is -inf, or the sink's logit.
+    The lse of a query that sees nothing is -inf, or the sink's logit. A bias is
+    broadcast along its sizes of 1.
 
     Example:
 
@@ -78,7 +79,8 @@ def Ring_AttentionOp : Ring_Op<"attention", [
     - scale is finite, softcap finite and positive;
     - the `score` region is one block that takes (f32, index, index, index,
       index) and ends in a `ring.yield` of f32; it holds elementwise ops on
-      scalars, constants, index arithmetic and `tensor.extract` only.
+      scalars, constants, index arithmetic and `tensor.extract` only. Values
+      that it captures are given to every rank as they are.
   }];
   let arguments = (ins
     Ring_TensorOf<[F32, F16, BF16], 4>:$query,

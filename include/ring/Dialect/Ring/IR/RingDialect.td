@@ -23,8 +23,20 @@ def Ring_Dialect : Dialect {
     it holds into a running state (`ring.online_attention`), until
     `ring.finalize` turns the state into the result.
 
-    The grid of ranks is upstream's `shard.grid`. Its discardable attribute
-    `ring.order = [permutation]` gives the order of the ranks around the ring.
+    The grid of ranks is upstream's `shard.grid`; a ring is one axis of it. A
+    rank is known to the ops by its index along that axis.
+
+    Attributes on the ops of other dialects:
+
+    | attribute | on | meaning |
+    |---|---|---|
+    | `ring.order = [0, 2, 1, 3]` | `shard.grid` | the order of the ranks around the ring: a permutation of 0..N-1, for every axis of N ranks |
+    | `ring.rank_of = @f` | a function | it is what each rank runs for the host function `@f` |
+    | `ring.layout = #ring.layout<...>` | a function | the layout of this rank function |
+    | `ring.slots = 3` | a function | the slots that its transfers need, with the block in use |
+    | `ring.fingerprint = 42` | a function | ranks whose programs have other fingerprints cannot run with it |
+
+    Any other attribute `ring.*` is an error.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::shard::ShardDialect"];

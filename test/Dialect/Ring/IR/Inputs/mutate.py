@@ -1,8 +1,8 @@
 """Writes broken versions of an MLIR file, separated for --split-input-file.
 
-  mutate.py truncate FILE   the file cut off after each byte
-  mutate.py tokens FILE     each token left out, doubled, and replaced by others
-  mutate.py check PARTS ERR each part of PARTS has an error in ERR
+  mutate.py truncate FILE    the file cut off at every eleventh byte
+  mutate.py tokens FILE      each token left out, doubled or replaced
+  mutate.py check PARTS ERR  each part of PARTS has an error in ERR
 """
 
 import re
@@ -15,16 +15,16 @@ REPLACEMENTS = ["-1", "9223372036854775808", "@ring", "%q", "f64", "tensor<*xf32
 
 def truncated(text):
     text = text.rstrip()
-    return [text[:end] for end in range(1, len(text))]
+    return [text[:end] for end in range(1, len(text), 11)]
 
 
 def with_broken_tokens(text):
     tokens = list(re.finditer(r"[\w.%@#^!?*]+|->|\S", text))
     for index, token in enumerate(tokens):
-        head, tail = text[: token.start()], text[token.end() :]
-        yield head + tail
-        yield head + token.group() + " " + token.group() + tail
-        yield head + REPLACEMENTS[index % len(REPLACEMENTS)] + tail
+        word = token.group()
+        changes = ["", f"{word} {word}"] + REPLACEMENTS
+        change = changes[index % len(changes)]
+        yield text[: token.start()] + change + text[token.end() :]
 
 
 def check(parts, errors):

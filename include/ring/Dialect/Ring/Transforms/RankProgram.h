@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
-#define RING_LIB_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
+#ifndef RING_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
+#define RING_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
 
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
@@ -69,6 +69,20 @@ struct RoundsLoop {
   static std::optional<RoundsLoop> match(func::FuncOp function);
 };
 
+/// What a rank does, counted from the IR of forms 3 and 4. Fails, with an
+/// error, where a loop's trip count is not constant.
+struct ProgramCounts {
+  int64_t rounds = 0;       ///< blocks computed on
+  int64_t transfers = 0;    ///< started
+  int64_t bytesPerRank = 0; ///< sent
+  int64_t slots = 0;        ///< in flight, and the block in use
+  double balance = 1, roundBalance = 1;
+};
+FailureOr<ProgramCounts> countProgram(RankProgram &program);
+
+/// Bytes that a rank sends in one transfer; nothing where batch is dynamic.
+std::optional<int64_t> bytesOfTransfer(RankProgram &program);
+
 /// Position of the first block among the loop's iter_args and of the last:
 /// (acc, max, sum, key, value).
 inline constexpr unsigned kStateSize = 3;
@@ -76,4 +90,4 @@ inline constexpr unsigned kBlockCount = 2;
 
 } // namespace mlir::ring
 
-#endif // RING_LIB_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H
+#endif // RING_DIALECT_RING_TRANSFORMS_RANKPROGRAM_H

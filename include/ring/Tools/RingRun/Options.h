@@ -1,0 +1,45 @@
+//===- Options.h - The command line of ring-run -----------------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_TOOLS_RINGRUN_OPTIONS_H
+#define RING_TOOLS_RINGRUN_OPTIONS_H
+
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace ring::tools {
+
+/// `I=FILE` arguments: what belongs to argument or result I.
+using NumberedFiles = std::map<unsigned, std::string>;
+
+struct RunOptions {
+  std::string file, entry;
+  std::optional<int64_t> ranks;
+  std::optional<std::string> layout;
+  std::string variant, device, transport, cpu;
+  int64_t prefetchDistance = 1;
+  int64_t threads = 0;
+  double deadline = 60;
+  NumberedFiles inputs, outputs, expected;
+  std::optional<uint64_t> random;
+  bool check = false, verifyEach = false, json = false;
+  double atol = 1e-5, rtol = 1e-5;
+  int64_t repeat = 1;
+  std::string trace, object;
+};
+
+/// Parses the command line; the error is one line that names the flag.
+llvm::Expected<RunOptions> parseOptions(int argc, char **argv);
+
+} // namespace ring::tools
+
+#endif // RING_TOOLS_RINGRUN_OPTIONS_H

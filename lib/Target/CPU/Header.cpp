@@ -1,0 +1,79 @@
+//===- Header.cpp - The C header of a compiled program --------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Target/CPU/Header.h"
+
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SmallSet.h"
+
+using namespace mlir;
+using namespace mlir::ring;
+
+/// `ring_memref_4d`, as MLIR lays a strided memref descriptor out.
+static void printDescriptor(int64_t rank, llvm::raw_ostream &os) {
+  os << "\n#ifndef RING_MEMREF_" << rank << "D\n#define RING_MEMREF_" << rank
+     << "D\ntypedef struct ring_memref_" << rank
+     << "d {\n  void *allocated; /* not read */\n  void *aligned;\n"
+        "  int64_t offset;     /* in elements */\n";
+  if (rank > 0)
+    os << "  int64_t sizes[" << rank << "];\n  int64_t strides[" << rank
+       << "]; /* in elements */\n";
+  os << "} ring_memref_" << rank << "d;\n#endif\n";
+}
+
+static void printFunction(func::FuncOp function, llvm::raw_ostream &os) {
+  bool rank = function->hasAttr(kRankOfAttrName);
+  std::string parameters;
+  llvm::raw_string_ostream list(parameters);
+  auto parameter = [&](Type type, StringRef name, unsigned index,
+                       bool constant) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    os << " *   " << name << index << ": " << type << "\n";
+    if (tensor)
+      list << ", " << (constant ? "const " : "") << "ring_memref_"
+           << tensor.getRank() << "d *" << name << index;
+  };
+  os << "\n/* "
+     << (rank ? "One rank's program; call it on every rank of a ring, each on "
+                "its own thread."
+              : "The whole function: splits its inputs, runs the ranks, joins "
+                "their outputs.")
+     << "\n * Inputs are never written; outputs are memory of the caller's. "
+        "Returns a\n * ring_status.\n";
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    parameter(type, "in", index, /*constant=*/true);
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    parameter(type, "out", index, /*constant=*/false);
+  os << " */\nint32_t " << function.getName() << "("
+     << (rank ? "ring_context *context" : "ring_host *host") << parameters
+     << ");\n";
+}
+
+void mlir::ring::printHeader(ModuleOp module, StringRef guard,
+                             llvm::raw_ostream &os) {
+  os << "/* Made by ring-run. Link with libring_runtime. */\n#ifndef " << guard
+     << "\n#define " << guard
+     << "\n\n#include \"ring/Runtime/Host.h\"\n\n#ifdef __cplusplus\n"
+        "extern \"C\" {\n#endif\n";
+  llvm::SmallSet<int64_t, 8> ranks;
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal()) {
+      functions.push_back(function);
+      for (Type type : llvm::concat<const Type>(function.getArgumentTypes(),
+                                                function.getResultTypes()))
+        if (auto tensor = dyn_cast<RankedTensorType>(type))
+          if (ranks.insert(tensor.getRank()).second)
+            printDescriptor(tensor.getRank(), os);
+    }
+  for (func::FuncOp function : functions)
+    printFunction(function, os);
+  os << "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+}

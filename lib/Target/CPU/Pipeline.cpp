@@ -1,0 +1,122 @@
+//===- Pipeline.cpp - Rank programs for the CPU ---------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Target/CPU/Pipeline.h"
+
+#include "ring/Conversion/Passes.h"
+#include "ring/Dialect/Ring/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace mlir::ring;
+
+/// Tensors to memrefs (form 5).
+static void populateBufferization(OpPassManager &pm) {
+  pm.addPass(createExpandHostPass());
+  pm.addPass(createBufferizeTransfersPass());
+  pm.addPass(createResultsToDestinationsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Results are computed in the caller's memory, not copied there.
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::FullyDynamicLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  pm.addPass(createCanonicalizerPass());
+  bufferization::buildBufferDeallocationPipeline(pm);
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void mlir::ring::populateCPULowering(OpPassManager &pm,
+                                     const CPUOptions &options) {
+  populateBufferization(pm);
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  ConvertRingToVectorPassOptions vector;
+  vector.vectorBits = options.vectorBits;
+  vector.keyTile = options.keyTile;
+  pm.addPass(createConvertRingToVectorPass(vector));
+  // Loop-invariant address arithmetic leaves the kernels' inner loops.
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertRingToLLVMPass());
+  // Host ops have left views of stacks behind.
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  FinalizeMemRefToLLVMConversionPassOptions memref;
+  // Allocation goes through the runtime, which counts it.
+  memref.useGenericFunctions = true;
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass(memref));
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createExportInterfacePass());
+}
+
+namespace {
+struct RingToCPUOptions : PassPipelineOptions<RingToCPUOptions> {
+  Option<int64_t> ranks{*this, "ranks", llvm::cl::desc("Number of ranks"),
+                        llvm::cl::init(1)};
+  Option<std::string> layout{
+      *this, "layout",
+      llvm::cl::desc("contiguous, zigzag, striped[:G] or balanced"),
+      llvm::cl::init("zigzag")};
+  Option<std::string> variant{*this, "variant",
+                              llvm::cl::desc("auto or pass-kv"),
+                              llvm::cl::init("auto")};
+  Option<int64_t> prefetchDistance{
+      *this, "prefetch-distance",
+      llvm::cl::desc("Transfers in flight while a round computes"),
+      llvm::cl::init(1)};
+  Option<int64_t> vectorBits{
+      *this, "vector-bits",
+      llvm::cl::desc("Width of a vector register: 128, 256 or 512"),
+      llvm::cl::init(512)};
+};
+} // namespace
+
+void mlir::ring::registerCPUPipelines() {
+  PassPipelineRegistration<RingToCPUOptions>(
+      "ring-to-cpu", "From attention to a rank program in the LLVM dialect",
+      [](OpPassManager &pm, const RingToCPUOptions &options) {
+        ProgramOptions program;
+        program.ranks = options.ranks;
+        program.layout = options.layout;
+        program.variant = options.variant;
+        program.prefetchDistance = options.prefetchDistance;
+        for (const PipelineStep &step : programSteps(program))
+          step.populate(pm);
+        CPUOptions cpu;
+        cpu.vectorBits = options.vectorBits;
+        populateCPULowering(pm, cpu);
+      });
+}

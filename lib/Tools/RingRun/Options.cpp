@@ -1,0 +1,192 @@
+//===- Options.cpp - The command line of ring-run -------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Tools/RingRun/Options.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace ring::tools {
+
+namespace {
+/// Made after LLVM's own options have been dropped: some have our names.
+struct Flags {
+  cl::OptionCategory category{"ring-run options"};
+
+  cl::opt<std::string> file{cl::Positional, cl::desc("FILE"), cl::Required,
+                            cl::cat(category)};
+  cl::opt<std::string> entry{
+      "entry", cl::desc("function to run (default: the only one)"),
+      cl::value_desc("name"), cl::cat(category)};
+  cl::opt<int64_t> ranks{
+      "ranks", cl::desc("number of ranks (default: the program's, or 1)"),
+      cl::value_desc("N"), cl::cat(category)};
+  cl::opt<std::string> layout{
+      "layout",
+      cl::desc("contiguous, zigzag, striped[:G] or balanced (default: the "
+               "program's, or zigzag)"),
+      cl::value_desc("name"), cl::cat(category)};
+  cl::opt<std::string> variant{"variant",
+                               cl::desc("auto, pass-kv, pass-q or all-gather"),
+                               cl::init("auto"), cl::cat(category)};
+  cl::opt<int64_t> prefetchDistance{
+      "prefetch-distance",
+      cl::desc("transfers in flight while a round computes (default: 1)"),
+      cl::value_desc("D"), cl::init(1), cl::cat(category)};
+  cl::opt<std::string> device{"device", cl::desc("cpu, vgpu or cuda"),
+                              cl::init("cpu"), cl::cat(category)};
+  cl::opt<std::string> transport{"transport", cl::desc("threads, mpi or nccl"),
+                                 cl::init("threads"), cl::cat(category)};
+  cl::opt<int64_t> threads{
+      "threads", cl::desc("threads that compute (default: one a core)"),
+      cl::value_desc("T"), cl::init(0), cl::cat(category)};
+  cl::opt<double> deadline{
+      "deadline", cl::desc("seconds that any wait may last (default: 60)"),
+      cl::value_desc("seconds"), cl::init(60), cl::cat(category)};
+  cl::list<std::string> inputs{"input", cl::desc("argument I, a .npy file"),
+                               cl::value_desc("I=FILE"), cl::cat(category)};
+  cl::opt<uint64_t> randomSeed{
+      "random", cl::desc("normal random numbers for other arguments"),
+      cl::value_desc("seed"), cl::cat(category)};
+  cl::list<std::string> outputs{"output", cl::desc("where result I goes"),
+                                cl::value_desc("I=FILE"), cl::cat(category)};
+  cl::opt<bool> check{"check",
+                      cl::desc("compare each attention with dense float64"),
+                      cl::cat(category)};
+  cl::list<std::string> expected{"expect",
+                                 cl::desc("compare result I with a .npy file"),
+                                 cl::value_desc("I=FILE"), cl::cat(category)};
+  cl::opt<double> absolute{"atol", cl::desc("of --expect (default: 1e-5)"),
+                           cl::init(1e-5), cl::cat(category)};
+  cl::opt<double> relative{"rtol",
+                           cl::desc("of --expect, relative (default: 1e-5)"),
+                           cl::init(1e-5), cl::cat(category)};
+  cl::opt<bool> verifyEach{
+      "verify-each",
+      cl::desc("run after each pass, name the first whose numbers change"),
+      cl::cat(category)};
+  cl::opt<int64_t> repeat{"repeat", cl::desc("run K times, report the median"),
+                          cl::value_desc("K"), cl::init(1), cl::cat(category)};
+  cl::opt<std::string> trace{"trace", cl::desc("write Chrome trace events"),
+                             cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> json{"json", cl::desc("print one JSON object"),
+                     cl::cat(category)};
+  cl::opt<std::string> cpu{
+      "march", cl::desc("CPU to compile for (default: native)"),
+      cl::value_desc("cpu"), cl::init("native"), cl::cat(category)};
+  cl::opt<std::string> object{
+      "emit-object",
+      cl::desc("write FILE.o and FILE.h for linking, run nothing"),
+      cl::value_desc("FILE.o"), cl::cat(category)};
+};
+
+Error usage(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+Error parseNumbered(StringRef flag, ArrayRef<std::string> values,
+                    NumberedFiles &into) {
+  for (StringRef value : values) {
+    auto [number, path] = value.split('=');
+    unsigned index;
+    if (number.getAsInteger(10, index) || path.empty())
+      return usage("--" + flag + " '" + value + "': expected I=FILE");
+    if (!into.try_emplace(index, path.str()).second)
+      return usage("--" + flag + " " + Twine(index) + " is given twice");
+  }
+  return Error::success();
+}
+
+Error oneOf(StringRef flag, StringRef value, ArrayRef<StringRef> known) {
+  if (is_contained(known, value.split(':').first))
+    return Error::success();
+  return usage("--" + flag + " '" + value + "': expected " + join(known, ", "));
+}
+} // namespace
+
+Expected<RunOptions> parseOptions(int argc, char **argv) {
+  cl::ResetCommandLineParser();
+  Flags flags;
+  std::string message;
+  raw_string_ostream stream(message);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv,
+          "Runs a function on whole tensors as a ring of ranks.\n\n"
+          "Exit codes: 0 right, 1 wrong numbers, 2 usage, 3 refused or invalid "
+          "input.\n",
+          &stream))
+    return usage(StringRef(message).split('\n').first);
+
+  RunOptions options;
+  options.file = flags.file;
+  options.entry = flags.entry;
+  options.variant = flags.variant;
+  options.device = flags.device;
+  options.transport = flags.transport;
+  options.cpu = flags.cpu;
+  options.prefetchDistance = flags.prefetchDistance;
+  options.threads = flags.threads;
+  options.deadline = flags.deadline;
+  options.check = flags.check;
+  options.verifyEach = flags.verifyEach;
+  options.json = flags.json;
+  options.atol = flags.absolute;
+  options.rtol = flags.relative;
+  options.repeat = flags.repeat;
+  options.trace = flags.trace;
+  options.object = flags.object;
+  if (flags.ranks.getNumOccurrences())
+    options.ranks = flags.ranks;
+  if (flags.layout.getNumOccurrences())
+    options.layout = flags.layout;
+  if (flags.randomSeed.getNumOccurrences())
+    options.random = flags.randomSeed;
+
+  auto atLeast = [](StringRef flag, int64_t value, int64_t least) -> Error {
+    if (value >= least)
+      return Error::success();
+    return usage("--" + flag + " is " + Twine(value) + ", expected " +
+                 Twine(least) + " or more");
+  };
+  Error error = Error::success();
+  auto also = [&](Error next) {
+    if (error)
+      consumeError(std::move(next));
+    else
+      error = std::move(next);
+  };
+  also(parseNumbered("input", flags.inputs, options.inputs));
+  also(parseNumbered("output", flags.outputs, options.outputs));
+  also(parseNumbered("expect", flags.expected, options.expected));
+  also(oneOf("variant", options.variant,
+             {"auto", "pass-kv", "pass-q", "all-gather"}));
+  also(oneOf("device", options.device, {"cpu", "vgpu", "cuda"}));
+  also(oneOf("transport", options.transport, {"threads", "mpi", "nccl"}));
+  if (options.layout)
+    also(oneOf("layout", *options.layout,
+               {"contiguous", "zigzag", "striped", "balanced"}));
+  if (options.ranks)
+    also(atLeast("ranks", *options.ranks, 1));
+  also(atLeast("prefetch-distance", options.prefetchDistance, 1));
+  also(atLeast("threads", options.threads, 0));
+  also(atLeast("repeat", options.repeat, 1));
+  if (options.deadline <= 0)
+    also(usage("--deadline is not positive"));
+  if (!options.object.empty() && !StringRef(options.object).ends_with(".o"))
+    also(usage("--emit-object '" + options.object +
+               "': expected a name that ends in .o"));
+  if (error)
+    return error;
+  return options;
+}
+
+} // namespace ring::tools

@@ -1,0 +1,345 @@
+//===- Program.cpp - A compiled program -----------------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Tools/RingRun/Program.h"
+
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
+#include "ring/Runtime/Host.h"
+#include "ring/Target/CPU/Compile.h"
+#include "ring/Target/CPU/Header.h"
+#include "ring/Target/CPU/Pipeline.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace ring::tools {
+
+//===----------------------------------------------------------------------===//
+// The entry function
+//===----------------------------------------------------------------------===//
+
+FailureOr<func::FuncOp> findEntry(ModuleOp module,
+                                               StringRef name) {
+  if (!name.empty()) {
+    auto function = module.lookupSymbol<func::FuncOp>(name);
+    if (!function || function.isExternal())
+      return module.emitError("no function @") << name;
+    return function;
+  }
+  SmallVector<func::FuncOp> candidates;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && function.isPublic())
+      candidates.push_back(function);
+  if (candidates.size() != 1)
+    return module.emitError("holds ")
+           << candidates.size()
+           << " public functions, expected one, or its name with --entry";
+  return candidates.front();
+}
+
+static std::optional<ElementType> elementType(Type type) {
+  if (type.isF16())
+    return ElementType::F16;
+  if (type.isBF16())
+    return ElementType::BF16;
+  if (type.isF32())
+    return ElementType::F32;
+  if (type.isF64())
+    return ElementType::F64;
+  if (type.isSignlessInteger(1))
+    return ElementType::I1;
+  if (type.isSignlessInteger(8))
+    return ElementType::I8;
+  if (type.isSignlessInteger(16))
+    return ElementType::I16;
+  if (type.isSignlessInteger(32))
+    return ElementType::I32;
+  if (type.isSignlessInteger(64))
+    return ElementType::I64;
+  return std::nullopt;
+}
+
+LogicalResult readSignatures(func::FuncOp function,
+                                          std::vector<Signature> &arguments,
+                                          std::vector<Signature> &results) {
+  auto read = [&](Type type, std::vector<Signature> &into) -> LogicalResult {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    std::optional<ElementType> element =
+        tensor ? elementType(tensor.getElementType()) : std::nullopt;
+    if (!element || !tensor.hasStaticShape())
+      return function.emitError("cannot pass ")
+             << type << ", expected tensors of static shape";
+    into.push_back({*element, tensor.getShape().vec()});
+    return success();
+  };
+  for (Type type : function.getArgumentTypes())
+    if (failed(read(type, arguments)))
+      return failure();
+  for (Type type : function.getResultTypes())
+    if (failed(read(type, results)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Probes
+//===----------------------------------------------------------------------===//
+
+/// Makes operands and results of each attention results of the function.
+static FailureOr<std::vector<AttentionProbe>> addProbes(func::FuncOp function) {
+  std::vector<AttentionProbe> probes;
+  SmallVector<Value> extra;
+  int first = function.getNumResults();
+  bool valid = true;
+  function.walk([&](mlir::ring::AttentionOp op) {
+    if (op->getParentOp() != function) {
+      op.emitError("cannot check attention inside another op");
+      valid = false;
+      return;
+    }
+    AttentionProbe probe;
+    auto add = [&](Value value, int &place) {
+      if (!value)
+        return;
+      place = first + static_cast<int>(extra.size());
+      extra.push_back(value);
+    };
+    add(op.getQuery(), probe.query);
+    add(op.getKey(), probe.key);
+    add(op.getValue(), probe.value);
+    add(op.getBias(), probe.bias);
+    add(op.getQuerySegments(), probe.querySegments);
+    add(op.getKeySegments(), probe.keySegments);
+    add(op.getLengths(), probe.lengths);
+    add(op.getOffsets(), probe.offsets);
+    add(op.getSinks(), probe.sinks);
+    add(op.getOut(), probe.out);
+    add(op.getLse(), probe.lse);
+    auto queries = cast<ShapedType>(op.getQuery().getType());
+    auto keys = cast<ShapedType>(op.getKey().getType());
+    probe.spec.mask = op.getEffectiveMask().bind(queries.getDimSize(2),
+                                                 keys.getDimSize(2));
+    probe.spec.scale = op.getEffectiveScale();
+    if (std::optional<APFloat> softcap = op.getSoftcap())
+      probe.spec.softcap = softcap->convertToFloat();
+    probe.spec.emptyRows = static_cast<EmptyRows>(
+        op.getEmptyRows().value_or(mlir::ring::EmptyRows::Zero));
+    probes.push_back(std::move(probe));
+  });
+  if (!valid)
+    return failure();
+  auto ret = cast<func::ReturnOp>(function.back().getTerminator());
+  ret.getOperandsMutable().append(extra);
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), function.getArgumentTypes(),
+                        ret.getOperandTypes()));
+  return probes;
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+/// What the rank functions do, and that they agree with the command line.
+static LogicalResult inspect(ModuleOp module, const RunOptions &options,
+                             Program &program) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (!mlir::ring::RankProgram::isRankFunction(function))
+      continue;
+    FailureOr<mlir::ring::RankProgram> rank =
+        mlir::ring::RankProgram::match(function);
+    if (failed(rank))
+      return failure();
+    if (options.ranks && *options.ranks != rank->ranks())
+      return function.emitError("program compiled for ")
+             << rank->ranks() << " ranks, asked to run on " << *options.ranks;
+    program.ranks = rank->ranks();
+    if (auto layout = function->getAttrOfType<mlir::ring::LayoutAttr>(
+            mlir::ring::kLayoutAttrName))
+      program.layout = layout.spelling();
+    FailureOr<mlir::ring::ProgramCounts> counts =
+        mlir::ring::countProgram(*rank);
+    if (failed(counts))
+      return failure();
+    AttentionCounts attention;
+    attention.rounds = counts->rounds;
+    attention.transfers = counts->transfers;
+    attention.bytesPerRank = counts->bytesPerRank;
+    attention.balance = counts->balance;
+    attention.roundBalance = counts->roundBalance;
+    attention.buffers = counts->slots;
+    program.counts.push_back(attention);
+  }
+  return success();
+}
+
+static bool isSharded(ModuleOp module) {
+  return llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp f) {
+    return mlir::ring::RankProgram::isRankFunction(f);
+  });
+}
+
+static LogicalResult printError(ModuleOp module, llvm::Error error) {
+  return module.emitError(llvm::toString(std::move(error)));
+}
+
+/// FILE.o and FILE.h.
+static LogicalResult emitObject(ModuleOp lowered, StringRef header,
+                                const RunOptions &options,
+                                llvm::TargetMachine &machine) {
+  SmallString<128> path(options.object);
+  llvm::sys::path::replace_extension(path, "h");
+  std::error_code code;
+  llvm::raw_fd_ostream os(path, code);
+  if (code)
+    return lowered.emitError("cannot write '") << path << "': "
+                                               << code.message();
+  os << header;
+  if (llvm::Error error =
+          mlir::ring::writeObject(lowered, machine, options.object))
+    return printError(lowered, std::move(error));
+  return success();
+}
+
+FailureOr<Program> compileProgram(
+    ModuleOp module, const RunOptions &options,
+    llvm::function_ref<bool(const mlir::ring::PipelineStep &)> skip) {
+  FailureOr<func::FuncOp> entry = findEntry(module, options.entry);
+  if (failed(entry))
+    return failure();
+  Program program;
+  program.entry = entry->getName().str();
+
+  // A file that is sharded already keeps its ranks and, unless told otherwise,
+  // its layout.
+  mlir::ring::ProgramOptions shape;
+  shape.ranks = options.ranks.value_or(1);
+  shape.layout = options.layout.value_or(isSharded(module) ? "" : "zigzag");
+  shape.variant = options.variant;
+  shape.prefetchDistance = options.prefetchDistance;
+  for (const mlir::ring::PipelineStep &step : mlir::ring::programSteps(shape)) {
+    if (skip && skip(step))
+      continue;
+    if (options.check && step.name == "ring-shard-attention") {
+      program.ownResults = entry->getNumResults();
+      FailureOr<std::vector<AttentionProbe>> probes = addProbes(*entry);
+      if (failed(probes))
+        return failure();
+      program.probes = std::move(*probes);
+    }
+    PassManager pm(module.getContext());
+    step.populate(pm);
+    if (failed(pm.run(module)))
+      return failure();
+  }
+  if (!options.check)
+    program.ownResults = entry->getNumResults();
+  if (failed(readSignatures(*entry, program.arguments, program.results)))
+    return failure();
+  if (options.check && program.probes.empty()) {
+    entry->emitError("--check found no ring.attention in @")
+        << entry->getName();
+    return failure();
+  }
+  program.ranks = options.ranks.value_or(1);
+  program.layout = shape.layout.empty() ? "zigzag" : shape.layout;
+  if (failed(inspect(module, options, program)))
+    return failure();
+
+  std::string header;
+  if (!options.object.empty()) {
+    llvm::raw_string_ostream os(header);
+    mlir::ring::printHeader(module, "RING_PROGRAM_" + program.entry + "_H", os);
+  }
+  auto machine = mlir::ring::CPUTarget{options.cpu}.machine();
+  if (!machine)
+    return printError(module, machine.takeError());
+  PassManager lowering(module.getContext());
+  mlir::ring::CPUOptions cpu;
+  cpu.vectorBits = mlir::ring::vectorBits(**machine);
+  mlir::ring::populateCPULowering(lowering, cpu);
+  if (failed(lowering.run(module)))
+    return failure();
+  if (!options.object.empty()) {
+    if (failed(emitObject(module, header, options, **machine)))
+      return failure();
+    return program;
+  }
+  auto engine = mlir::ring::jitCompile(module, std::move(*machine));
+  if (!engine)
+    return printError(module, engine.takeError());
+  program.engine = std::move(*engine);
+  return program;
+}
+
+//===----------------------------------------------------------------------===//
+// Execution
+//===----------------------------------------------------------------------===//
+
+/// A strided memref descriptor: {allocated, aligned, offset, sizes, strides}.
+static std::vector<int64_t> descriptor(const Array &array) {
+  int64_t rank = array.rank();
+  std::vector<int64_t> words(3 + 2 * rank);
+  auto address =
+      reinterpret_cast<int64_t>(const_cast<std::byte *>(array.data()));
+  words[0] = words[1] = address;
+  int64_t stride = 1;
+  for (int64_t dim = rank - 1; dim >= 0; --dim) {
+    words[3 + dim] = array.dim(dim);
+    words[3 + rank + dim] = stride;
+    stride *= array.dim(dim);
+  }
+  return words;
+}
+
+llvm::Expected<RunOutcome> runProgram(Program &program, void *host,
+                        const std::vector<Array> &arguments) {
+  RunOutcome outcome;
+  for (const Signature &result : program.results) {
+    auto array = Array::allocate(result.type, result.shape);
+    if (!array)
+      return array.takeError();
+    outcome.results.push_back(std::move(*array));
+  }
+  auto function = program.engine->lookupPacked(program.entry);
+  if (!function)
+    return function.takeError();
+
+  std::vector<std::vector<int64_t>> descriptors;
+  for (const Array &array : arguments)
+    descriptors.push_back(descriptor(array));
+  for (const Array &array : outcome.results)
+    descriptors.push_back(descriptor(array));
+  // A packed call takes the address of each argument, which is a pointer.
+  std::vector<void *> pointers = {host};
+  for (std::vector<int64_t> &words : descriptors)
+    pointers.push_back(words.data());
+  int32_t status = 0;
+  std::vector<void *> packed;
+  for (void *&pointer : pointers)
+    packed.push_back(&pointer);
+  packed.push_back(&status);
+
+  auto *ring = static_cast<ring_host *>(host);
+  ring_counters before, after;
+  ring_host_counters(ring, &before);
+  (*function)(packed.data());
+  ring_host_counters(ring, &after);
+  outcome.seconds = after.seconds - before.seconds;
+  if (status != RING_OK)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   ring_host_error(ring));
+  return outcome;
+}
+
+} // namespace ring::tools

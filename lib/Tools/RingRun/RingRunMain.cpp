@@ -1,0 +1,375 @@
+//===- RingRunMain.cpp - The ring-run tool --------------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Tools/RingRun/RingRunMain.h"
+
+#include "ring/Dialect/Ring/IR/Refusal.h"
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+#include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
+#include "ring/Runtime/Host.h"
+#include "ring/Tools/RingRun/AttentionErrors.h"
+#include "ring/Tools/RingRun/Compare.h"
+#include "ring/Tools/RingRun/Npy.h"
+#include "ring/Tools/RingRun/Program.h"
+#include "ring/Tools/RingRun/Random.h"
+#include "ring/Tools/RingRun/VerifyEach.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace mlir;
+
+namespace ring::tools {
+
+namespace {
+/// One line per diagnostic, and the feature of the first refusal.
+class OneLineDiagnostics {
+public:
+  OneLineDiagnostics(MLIRContext *context, StringRef file)
+      : file(file), handler(context, [this](Diagnostic &diagnostic) {
+          if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+            return success();
+          print(diagnostic, "error");
+          for (Diagnostic &note : diagnostic.getNotes())
+            if (note.str().find("see current operation") == std::string::npos)
+              print(note, "note");
+          if (refused.empty())
+            refused = mlir::ring::refusedFeature(diagnostic.str()).str();
+          return success();
+        }) {}
+
+  std::string refused;
+
+private:
+  void print(Diagnostic &diagnostic, StringRef severity) {
+    auto where = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+    std::string text = diagnostic.str();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    if (where)
+      llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
+                   << ":" << where.getColumn();
+    else
+      llvm::errs() << file << ":1:1";
+    llvm::errs() << ": " << severity << ": " << text << "\n";
+  }
+
+  std::string file;
+  ScopedDiagnosticHandler handler;
+};
+
+/// Says on a terminal what is going on; silent elsewhere.
+class Progress {
+public:
+  void operator()(StringRef what) {
+    if (shown())
+      llvm::errs() << "\r\x1b[K" << what << " ..." ;
+  }
+  ~Progress() {
+    if (shown())
+      llvm::errs() << "\r\x1b[K";
+  }
+
+private:
+  static bool shown() { return llvm::sys::Process::StandardErrIsDisplayed(); }
+};
+
+class Run {
+public:
+  explicit Run(RunOptions options) : options(std::move(options)) {}
+  int operator()();
+
+private:
+  /// Prints the error; the exit code it means.
+  int fail(llvm::Error error, ExitCode code);
+  int fail(const Twine &message, ExitCode code) {
+    llvm::errs() << "ring-run: error: " << message << "\n";
+    return code;
+  }
+  int refuse();
+  llvm::Expected<std::vector<Array>> readArguments(const Program &program);
+  llvm::Error compareWithFiles(const std::vector<Array> &results, bool &equal);
+  llvm::Error checkAttentions(const Program &program,
+                              const std::vector<Array> &results, bool &right);
+  bool countersAgree(const Program &program, const ring_counters &counters);
+  void addCounts(const Program &program, const ring_counters &counters);
+  void print();
+
+  RunOptions options;
+  RunReport report;
+  Progress progress;
+  std::string refusedFeature;
+};
+} // namespace
+
+int Run::fail(llvm::Error error, ExitCode code) {
+  return fail(llvm::toString(std::move(error)), code);
+}
+
+/// Errors have been printed by the diagnostics handler.
+int Run::refuse() {
+  if (options.json && !refusedFeature.empty()) {
+    report.ok = false;
+    report.refused = refusedFeature;
+    report.printJson(llvm::outs());
+  }
+  return Refused;
+}
+
+llvm::Expected<std::vector<Array>>
+Run::readArguments(const Program &program) {
+  std::vector<Array> arguments;
+  for (auto [index, signature] : llvm::enumerate(program.arguments)) {
+    std::string what = "input " + std::to_string(index);
+    auto file = options.inputs.find(index);
+    if (file != options.inputs.end()) {
+      auto array = readNpy(file->second);
+      if (!array)
+        return array.takeError();
+      if (llvm::Error error = coerce(*array, signature.type, signature.shape,
+                                     what, file->second))
+        return std::move(error);
+      arguments.push_back(std::move(*array));
+      continue;
+    }
+    auto array = Array::allocate(signature.type, signature.shape);
+    if (!array)
+      return array.takeError();
+    if (llvm::Error error = fillNormal(*array, options.random.value_or(0), index))
+      return std::move(error);
+    arguments.push_back(std::move(*array));
+  }
+  return arguments;
+}
+
+llvm::Error Run::compareWithFiles(const std::vector<Array> &results,
+                                  bool &equal) {
+  for (auto &[index, path] : options.expected) {
+    auto expected = readNpy(path);
+    if (!expected)
+      return expected.takeError();
+    std::string what = "result " + std::to_string(index);
+    auto comparison = compare(results[index], *expected, options.atol,
+                              options.rtol, what + " against " + path);
+    if (!comparison)
+      return comparison.takeError();
+    if (!comparison->equal()) {
+      equal = false;
+      llvm::errs() << "ring-run: " << what << ": " << comparison->message()
+                   << "\n";
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::checkAttentions(const Program &program,
+                                 const std::vector<Array> &results,
+                                 bool &right) {
+  report.maxError.emplace();
+  for (auto [index, probe] : llvm::enumerate(program.probes)) {
+    auto at = [&](int place) {
+      return place < 0 ? nullptr : &results[place];
+    };
+    AttentionOperands operands{at(probe.query),        at(probe.key),
+                               at(probe.value),        at(probe.bias),
+                               at(probe.querySegments), at(probe.keySegments),
+                               at(probe.lengths),      at(probe.offsets),
+                               at(probe.sinks)};
+    auto errors =
+        checkAttention(operands, probe.spec, *at(probe.out), at(probe.lse),
+                       static_cast<unsigned>(options.threads));
+    if (!errors)
+      return errors.takeError();
+    report.maxError->push_back({errors->out, errors->lse});
+    if (!errors->withinTolerance()) {
+      right = false;
+      llvm::errs() << "ring-run: attention " << index << ": "
+                   << errors->message() << "\n";
+    }
+  }
+  return llvm::Error::success();
+}
+
+/// What the IR says must have happened, did.
+bool Run::countersAgree(const Program &program,
+                        const ring_counters &counters) {
+  int64_t transfers = 0, bytes = 0;
+  for (const AttentionCounts &attention : program.counts) {
+    transfers += attention.transfers;
+    bytes += attention.bytesPerRank;
+  }
+  transfers *= options.repeat;
+  bytes *= options.repeat;
+  if (transfers == counters.transfers && bytes == counters.bytes_sent)
+    return true;
+  llvm::errs() << "ring-run: the program has " << transfers
+               << " transfers and " << bytes << " bytes, the runtime counted "
+               << counters.transfers << " and " << counters.bytes_sent << "\n";
+  return false;
+}
+
+void Run::addCounts(const Program &program, const ring_counters &counters) {
+  report.ranks = program.ranks;
+  report.layout = program.layout;
+  report.variant = "pass-kv";
+  for (AttentionCounts attention : program.counts) {
+    attention.buffersAllocated = counters.buffers_allocated;
+    attention.peakBytesPerRank =
+        attention.peakBytesPerRank + counters.peak_bytes;
+    report.add(attention);
+  }
+}
+
+void Run::print() {
+  if (options.json)
+    report.printJson(llvm::outs());
+  else
+    report.printTable(llvm::outs());
+}
+
+static double milliseconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now() - since)
+      .count();
+}
+
+int Run::operator()() {
+  if (StringRef(options.device) != "cpu")
+    return fail("feature '" + options.device +
+                    "' is not supported by ring-run, expected --device cpu",
+                Refused);
+  if (options.transport != "threads")
+    return fail("feature '" + options.transport +
+                    "' is not supported by ring-run, expected --transport "
+                    "threads",
+                Refused);
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<mlir::ring::RingDialect>();
+  mlir::ring::registerBufferizableOpInterfaceExternalModels(registry);
+  MLIRContext context(registry);
+  context.allowUnregisteredDialects();
+  OneLineDiagnostics diagnostics(&context, options.file);
+
+  std::string message;
+  auto buffer = openInputFile(options.file, &message);
+  if (!buffer)
+    return fail(message, Refused);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return Refused;
+  auto finish = [&] {
+    refusedFeature = diagnostics.refused;
+    return refuse();
+  };
+  if (options.verifyEach)
+    if (std::optional<int> code = verifyEach(*module, options, progress))
+      return *code;
+
+  auto start = std::chrono::steady_clock::now();
+  progress("compiling");
+  FailureOr<Program> program = compileProgram(*module, options, nullptr);
+  if (failed(program))
+    return finish();
+  report.compileMs = milliseconds(start);
+  if (!options.object.empty())
+    return Right;
+
+  for (auto *files : {&options.outputs, &options.expected})
+    if (!files->empty() && files->rbegin()->first >= program->ownResults)
+      return fail("@" + program->entry + " has " +
+                      Twine(program->ownResults) + " results, there is no " +
+                      Twine(files->rbegin()->first),
+                  Usage);
+  if (!options.inputs.empty() &&
+      options.inputs.rbegin()->first >= program->arguments.size())
+    return fail("@" + program->entry + " has " +
+                    Twine(program->arguments.size()) +
+                    " arguments, there is no " +
+                    Twine(options.inputs.rbegin()->first),
+                Usage);
+  for (size_t i = 0; i < program->arguments.size(); ++i)
+    if (!options.random && !options.inputs.count(i))
+      return fail("no value for argument " + Twine(i) +
+                      ": give --input or --random",
+                  Usage);
+  auto arguments = readArguments(*program);
+  if (!arguments)
+    return fail(arguments.takeError(), Refused);
+
+  char error[512];
+  ring_host_options hostOptions = {};
+  hostOptions.ranks = static_cast<int32_t>(program->ranks);
+  hostOptions.threads = static_cast<int32_t>(options.threads);
+  hostOptions.deadline = options.deadline;
+  hostOptions.trace = !options.trace.empty();
+  std::unique_ptr<ring_host, decltype(&ring_host_destroy)> host(
+      ring_host_create(&hostOptions, error, sizeof(error)), ring_host_destroy);
+  if (!host)
+    return fail(error, Refused);
+
+  std::vector<double> times;
+  std::vector<Array> results;
+  for (int64_t k = 0; k < options.repeat; ++k) {
+    progress("running " + std::to_string(k + 1) + " of " +
+             std::to_string(options.repeat));
+    auto outcome = runProgram(*program, host.get(), *arguments);
+    if (!outcome)
+      return fail(outcome.takeError(), WrongNumbers);
+    times.push_back(outcome->seconds * 1e3);
+    results = std::move(outcome->results);
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2,
+                   times.end());
+  report.timeMs = times[times.size() / 2];
+  ring_counters counters;
+  ring_host_counters(host.get(), &counters);
+  addCounts(*program, counters);
+
+  for (auto &[index, path] : options.outputs)
+    if (llvm::Error error = writeNpy(path, results[index]))
+      return fail(std::move(error), Refused);
+  if (!options.trace.empty() &&
+      ring_host_write_trace(host.get(), options.trace.c_str()) != 0)
+    return fail("cannot write '" + options.trace + "'", Refused);
+  bool right = countersAgree(*program, counters);
+  if (llvm::Error error = compareWithFiles(results, right))
+    return fail(std::move(error), Refused);
+  if (options.check) {
+    progress("checking against dense float64");
+    if (llvm::Error error = checkAttentions(*program, results, right))
+      return fail(std::move(error), Refused);
+  }
+  report.ok = right;
+  print();
+  return right ? Right : WrongNumbers;
+}
+
+int ringRunMain(int argc, char **argv) {
+  auto options = parseOptions(argc, argv);
+  if (!options) {
+    llvm::errs() << "ring-run: error: "
+                 << llvm::toString(options.takeError()) << "\n";
+    return Usage;
+  }
+  return Run(std::move(*options))();
+}
+
+} // namespace ring::tools

@@ -1,0 +1,143 @@
+//===- VerifyEach.cpp - Running a program after each pass -----------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Tools/RingRun/VerifyEach.h"
+
+#include "ring/Runtime/Host.h"
+#include "ring/Tools/RingRun/Compare.h"
+#include "ring/Tools/RingRun/Npy.h"
+#include "ring/Tools/RingRun/Program.h"
+#include "ring/Tools/RingRun/Random.h"
+#include "ring/Tools/RingRun/RingRunMain.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+
+namespace ring::tools {
+
+/// How far two exact programs may be apart: a few roundings of the type, as
+/// multiples of the largest finite value.
+static double tolerance(const Array &array) {
+  double largest = 0;
+  for (int64_t i = 0; i < array.size(); ++i)
+    if (double value = std::fabs(array.at(i)); std::isfinite(value))
+      largest = std::max(largest, value);
+  switch (array.elementType()) {
+  case ElementType::BF16:
+    return 0x1p-7 * largest;
+  case ElementType::F16:
+    return 0x1p-10 * largest;
+  case ElementType::F32:
+    return 2e-5 * largest;
+  case ElementType::F64:
+    return 1e-12 * largest;
+  default:
+    return 0;
+  }
+}
+
+static llvm::Expected<std::vector<Array>>
+makeArguments(const Program &program, const RunOptions &options) {
+  std::vector<Array> arguments;
+  for (auto [index, signature] : llvm::enumerate(program.arguments)) {
+    auto file = options.inputs.find(index);
+    bool given = file != options.inputs.end();
+    auto array = given ? readNpy(file->second)
+                       : Array::allocate(signature.type, signature.shape);
+    if (!array)
+      return array.takeError();
+    llvm::Error error =
+        given ? coerce(*array, signature.type, signature.shape,
+                       "input " + std::to_string(index), file->second)
+              : fillNormal(*array, options.random.value_or(0), index);
+    if (error)
+      return std::move(error);
+    arguments.push_back(std::move(*array));
+  }
+  return arguments;
+}
+
+/// Results of `module` compiled with the first `optional` optional steps.
+static llvm::Expected<std::vector<Array>>
+runPrefix(ModuleOp module, const RunOptions &options, size_t optional) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  size_t seen = 0;
+  auto skip = [&](const mlir::ring::PipelineStep &step) {
+    return !step.required && seen++ >= optional;
+  };
+  RunOptions plain = options;
+  plain.check = false;
+  plain.object.clear();
+  auto failure = [](const char *message) {
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+  };
+  FailureOr<Program> program = compileProgram(*copy, plain, skip);
+  if (failed(program))
+    return failure("it does not compile");
+  auto arguments = makeArguments(*program, options);
+  if (!arguments)
+    return arguments.takeError();
+  char message[512];
+  ring_host_options hostOptions = {};
+  hostOptions.ranks = static_cast<int32_t>(program->ranks);
+  hostOptions.threads = static_cast<int32_t>(options.threads);
+  hostOptions.deadline = options.deadline;
+  std::unique_ptr<ring_host, decltype(&ring_host_destroy)> host(
+      ring_host_create(&hostOptions, message, sizeof(message)),
+      ring_host_destroy);
+  if (!host)
+    return failure(message);
+  auto outcome = runProgram(*program, host.get(), *arguments);
+  if (!outcome)
+    return outcome.takeError();
+  return std::move(outcome->results);
+}
+
+std::optional<int> verifyEach(ModuleOp module, const RunOptions &options,
+                        llvm::function_ref<void(StringRef)> say) {
+  mlir::ring::ProgramOptions shape;
+  shape.layout = options.layout.value_or("zigzag");
+  std::vector<std::string> names = {"no optional pass"};
+  for (const mlir::ring::PipelineStep &step : mlir::ring::programSteps(shape))
+    if (!step.required)
+      names.push_back(step.name);
+
+  std::vector<Array> first;
+  for (size_t k = 0; k < names.size(); ++k) {
+    say("verifying after " + names[k]);
+    auto results = runPrefix(module, options, k);
+    if (!results) {
+      llvm::errs() << "ring-run: after " << names[k] << ": "
+                   << llvm::toString(results.takeError()) << "\n";
+      return Refused;
+    }
+    if (k == 0) {
+      first = std::move(*results);
+      continue;
+    }
+    for (size_t i = 0; i < first.size(); ++i) {
+      auto comparison = compare((*results)[i], first[i], tolerance(first[i]),
+                                /*rtol=*/0, "result " + std::to_string(i));
+      if (!comparison || !comparison->equal()) {
+        llvm::errs() << "ring-run: " << names[k]
+                     << " changes the numbers of result " << i << ": "
+                     << (comparison ? comparison->message()
+                                    : llvm::toString(comparison.takeError()))
+                     << "\n";
+        return WrongNumbers;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace ring::tools

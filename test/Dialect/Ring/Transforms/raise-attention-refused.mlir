@@ -1,0 +1,137 @@
+// What is close to attention but is none stays as it is, and a remark names the
+// op in the way.
+
+// DEFINE: %{raise} = ring-opt --ring-raise-attention --remarks-filter=ring-raise-attention
+// DEFINE: %{check} = FileCheck %s --implicit-check-not="= ring.attention" --check-prefix
+// DEFINE: %{sdpa} = %S/Inputs/torch_sdpa_causal_f32.mlir
+// DEFINE: %{generic} = %S/Inputs/generic_attention.mlir
+
+//===----------------------------------------------------------------------===//
+// Near misses: nothing changes at all
+//===----------------------------------------------------------------------===//
+
+// RUN: %{raise} %S/Inputs/near_miss_mask_after_softmax.mlir 2>&1 | %{check} AFTER
+// AFTER: remark: [Missed] RaiseAttention | Category:ring-raise-attention | Function=main | Remark="softmax left as it is: the weights of the values are not a softmax's quotient", op=arith.mulf
+// RUN: ring-opt %S/Inputs/near_miss_mask_after_softmax.mlir -o %t.before
+// RUN: ring-opt --ring-raise-attention %S/Inputs/near_miss_mask_after_softmax.mlir | diff %t.before -
+
+// RUN: %{raise} %S/Inputs/near_miss_query_axis.mlir 2>&1 | %{check} AXIS
+// AXIS: Remark="softmax left as it is: the maximum of the scores does not run over the keys of the same scores", op=arith.maximumf
+// RUN: ring-opt %S/Inputs/near_miss_query_axis.mlir -o %t.before
+// RUN: ring-opt --ring-raise-attention %S/Inputs/near_miss_query_axis.mlir | diff %t.before -
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+// A query that does not see itself.
+// RUN: sed -e 's/cmpi sle/cmpi slt/' %{sdpa} | %{raise} 2>&1 | %{check} STRICT
+// STRICT: no mask of ring.attention lets query i see the keys j <= i - 1", op=arith.select
+// RUN: sed -e 's/cmpi sle/cmpi sgt/' %{sdpa} | %{raise} 2>&1 | %{check} ANTI
+// ANTI: no mask of ring.attention lets query i see the keys i + 1 <= j", op=arith.select
+// RUN: sed -e 's/cmpi sle/cmpi ule/' %{sdpa} | %{raise} 2>&1 | %{check} UNSIGNED
+// UNSIGNED: the mask compares positions in a way that is not understood", op=arith.cmpi
+// RUN: sed -e 's/cmpi sle/cmpi ne/' %{sdpa} | %{raise} 2>&1 | %{check} UNEQUAL
+// UNEQUAL: the mask compares positions in a way that is not understood", op=arith.cmpi
+// RUN: sed -e 's/subi %%in, %%in_14/addi %%in, %%in_14/' %{sdpa} | %{raise} 2>&1 | %{check} SUM
+// SUM: the mask does not compare the position of a key with that of a query", op=arith.cmpi
+// RUN: sed -e 's/subi %%in, %%in_14/muli %%in, %%in_14/' %{sdpa} | %{raise} 2>&1 | %{check} PRODUCT
+// PRODUCT: the mask computes with positions in a way that is not understood", op=arith.muli
+// RUN: sed -e 's/%%visible = .*/%%qi = arith.index_cast %%i : index to i4\n    %%ki = arith.index_cast %%j : index to i4\n    %%visible = arith.cmpi sge, %%qi, %%ki : i4/; s/^!query = .*/!query = tensor<2x4x12x16xf32>/; s/^!output = .*/!output = tensor<2x4x12x32xf32>/; s/^!pairs = .*/!pairs = tensor<2x4x12x8xf32>/; s/^!rows = .*/!rows = tensor<2x4x12xf32>/' \
+// RUN:   %{generic} | %{raise} 2>&1 | %{check} OVERFLOW
+// OVERFLOW: positions may overflow in the mask", op=arith.index_cast
+// RUN: sed -e 's/andi %%in, %%in_14/ori %%in, %%in_14/' %{sdpa} | %{raise} 2>&1 | %{check} OR
+// OR: the mask is not a conjunction of comparisons of positions", op=arith.ori
+// RUN: sed -e 's/dense<true>/dense<false>/' %{sdpa} | %{raise} 2>&1 | %{check} FALSE
+// FALSE: the mask is not computed from positions", op=arith.constant
+// Which heads see what.
+// RUN: sed -e 's/linalg.index 2/linalg.index 1/' %{generic} | %{raise} 2>&1 | %{check} HEAD
+// HEAD: the mask depends on an index that is no position of a query or a key", op=linalg.index
+
+// Finite stand-ins for -inf.
+// RUN: sed -e 's/dense<0xFF800000>/dense<-1.0e9>/' %{sdpa} | %{raise} 2>&1 | %{check} FINITE
+// FINITE: the mask that is added to the scores is not 0 or -inf", op=arith.select
+// RUN: sed -e 's/dense<0.000000e+00> : tensor<f32>/dense<1.0> : tensor<f32>/' %{sdpa} | %{raise} 2>&1 | %{check} SHIFTED
+// SHIFTED: the mask that is added to the scores is not 0 or -inf", op=arith.select
+// RUN: sed -e 's/%%visible, %%0, %%ninf/%%visible, %%0, %%zero/' %{generic} | %{raise} 2>&1 | %{check} ZERO
+// ZERO: the mask does not replace scores by -inf", op=arith.select
+// -inf times a negative factor shows what was hidden.
+// RUN: sed -e 's/scale = arith.constant 0.25/scale = arith.constant -0.25/; s/%%0 = arith.mulf %%scale, %%x : f32/%%0 = arith.select %%visible, %%x, %%ninf : f32/; s/%%masked = .*/%%masked = arith.mulf %%0, %%scale : f32/' \
+// RUN:   %{generic} | %{raise} 2>&1 | %{check} NEGATIVE
+// NEGATIVE: the mask is multiplied by a factor that is not positive", op=arith.select
+// A bias that is data.
+// RUN: sed -e 's/%%10 = linalg.generic/%%unused = linalg.generic/; s/%%arg2: tensor<1x4x64x32xf32>)/%%arg2: tensor<1x4x64x32xf32>, %%10: tensor<64x64xf32>)/' \
+// RUN:   %{sdpa} | %{raise} 2>&1 | %{check} BIAS
+// BIAS: what is added to the scores is no mask", op=linalg.batch_matmul
+
+//===----------------------------------------------------------------------===//
+// The softmax
+//===----------------------------------------------------------------------===//
+
+// RUN: sed -e 's/%%cst_0 = arith.constant 0xFF800000 : f32/%%cst_0 = arith.constant 0.0 : f32/' %{sdpa} | %{raise} 2>&1 | %{check} MAX0
+// MAX0: the maximum of the scores does not start at -inf", op=arith.maximumf
+// RUN: sed -e 's/maximumf/minimumf/' %{sdpa} | %{raise} 2>&1 | %{check} MIN
+// MIN: what is subtracted from the scores is not their maximum", op=arith.minimumf
+// RUN: sed -e 's/%%l0 = linalg.fill ins(%%zero/%%l0 = linalg.fill ins(%%one/' %{generic} | %{raise} 2>&1 | %{check} SUM1
+// SUM1: the sum of the exponentials does not start at 0", op=arith.addf
+// The sum over the queries.
+// RUN: sed -e '/%%l = linalg.generic/,/linalg.yield/{s/#row/affine_map<(b, h, q, k) -> (b, h, k)>/; s/"parallel", "reduction"/"reduction", "parallel"/}' %{generic} | %{raise} 2>&1 | %{check} SUMAXIS
+// SUMAXIS: the sum of the exponentials does not run over the keys of the same scores", op=arith.addf
+// A maximum that is that of each score itself.
+// RUN: sed -e 's/ins(%%s, %%m : !pairs, !rows)/ins(%%s, %%s : !pairs, !pairs)/; s/\[#pair, #row, #pair\]/[#pair, #pair, #pair]/' %{generic} | %{raise} 2>&1 | %{check} NOMAX
+// NOMAX: what is subtracted from the scores is not their maximum", op=arith.select
+// Other scores below the exponential than in the maximum.
+// RUN: sed -e 's/ins(%%s, %%m : !pairs, !rows)/ins(%%dot, %%m : !pairs, !rows)/' %{generic} | %{raise} 2>&1 | %{check} OTHER
+// OTHER: the maximum of the scores does not run over the keys of the same scores", op=arith.maximumf
+// Base 2 is no softmax to begin with.
+// RUN: sed -e 's/math.exp/math.exp2/' %{generic} | %{raise} 2>&1 | %{check} EXP2 --implicit-check-not=remark
+// EXP2: math.exp2
+
+// The test for rows that see nothing.
+// RUN: sed -e 's/cmpf oeq/cmpf one/' %{sdpa} | %{raise} 2>&1 | %{check} TEST
+// TEST: the test for rows without a visible key does not compare scores with -inf", op=arith.cmpf
+// RUN: sed -e 's/0xFFF0000000000000/0.0/' %{sdpa} | %{raise} 2>&1 | %{check} TESTZERO
+// TESTZERO: the test for rows without a visible key does not compare scores with -inf", op=arith.cmpf
+// RUN: sed -e 's/%%true = arith.constant true/%%true = arith.constant false/' %{sdpa} | %{raise} 2>&1 | %{check} TESTINIT
+// TESTINIT: the test for rows without a visible key does not start at true", op=arith.andi
+// RUN: sed -e 's/ins(%%17 : tensor<1x4x64x64xf32>) outs(%%29/ins(%%28 : tensor<1x4x64x64xf32>) outs(%%29/' %{sdpa} | %{raise} 2>&1 | %{check} TESTOTHER
+// TESTOTHER: the test for rows without a visible key does not run over the keys of the same scores", op=arith.andi
+
+//===----------------------------------------------------------------------===//
+// Scale and operands
+//===----------------------------------------------------------------------===//
+
+// RUN: sed -e 's/%%eo: !output)/%%eo: !output, %%factor: f32)/; s/mulf %%scale, %%x/mulf %%factor, %%x/' %{generic} | %{raise} 2>&1 | %{check} FACTOR
+// FACTOR: the scale of the scores is not constant", op=arith.mulf
+// RUN: sed -e 's/arith.mulf %%scale, %%x/arith.addf %%scale, %%x/' %{generic} | %{raise} 2>&1 | %{check} ADDED
+// ADDED: what is added to the scores is no mask", op=arith.constant
+// RUN: sed -e 's/%%scale = arith.constant 0.25/%%scale = arith.constant 0x7F800000/' %{generic} | %{raise} 2>&1 | %{check} INFINITE
+// INFINITE: the scale is not finite", op=linalg.generic
+// RUN: sed -e 's/%%0 = arith.mulf %%scale, %%x : f32/%%0 = math.tanh %%x : f32/' %{generic} | %{raise} 2>&1 | %{check} TANH
+// TANH: the scores are changed before the softmax in a way that is not understood", op=math.tanh
+// RUN: sed -e 's/%%s0 = linalg.fill ins(%%zero/%%s0 = linalg.fill ins(%%one/' %{generic} | %{raise} 2>&1 | %{check} DOT1
+// DOT1: the product of queries and keys does not start at 0", op=linalg.generic
+// RUN: sed -e 's/%%o0 = linalg.fill ins(%%zero/%%o0 = linalg.fill ins(%%one/' %{generic} | %{raise} 2>&1 | %{check} OUT1
+// OUT1: the product with the values does not start at 0", op=linalg.generic
+
+// Values of another head, or of other positions, than the weights'.
+// RUN: sed -e 's/^!value = .*/!value = tensor<2x4x4x32xf32>/; s/^#at_value = .*/#at_value = affine_map<(b, h, q, c, k) -> (b, h, h, c)>/' %{generic} | %{raise} 2>&1 | %{check} DIAGONAL
+// DIAGONAL: the value is not read as [batch, floor(head / group), key position, channel] in some order"
+// RUN: sed -e 's/^!value = .*/!value = tensor<2x4x8x8x32xf32>/; s/^#at_value = .*/#at_value = affine_map<(b, h, q, c, k) -> (b, h, q, k, c)>/; s/%%masked = .*/%%masked = arith.addf %%0, %%zero : f32/' %{generic} | %{raise} 2>&1 | %{check} PERQUERY
+// PERQUERY: the value is not read as [batch, floor(head / group), key position, channel] in some order"
+
+// Another use of the weights, of the scores, of the index of the maximum.
+// RUN: sed -e 's/-> tensor<1x4x64x32xf32> {/-> (tensor<1x4x64x32xf32>, tensor<1x4x64x64xf32>) {/; s/return %%expanded_13 : tensor<1x4x64x32xf32>/return %%expanded_13, %%34 : tensor<1x4x64x32xf32>, tensor<1x4x64x64xf32>/' %{sdpa} | %{raise} 2>&1 | %{check} USE
+// RUN: sed -e 's/-> tensor<1x4x64x32xf32> {/-> (tensor<1x4x64x32xf32>, tensor<4x64x64xf32>) {/; s/return %%expanded_13 : tensor<1x4x64x32xf32>/return %%expanded_13, %%15 : tensor<1x4x64x32xf32>, tensor<4x64x64xf32>/' %{sdpa} | %{raise} 2>&1 | %{check} USE
+// RUN: sed -e 's/-> tensor<1x4x64x32xf32> {/-> (tensor<1x4x64x32xf32>, tensor<1x4x64xi64>) {/; s/return %%expanded_13 : tensor<1x4x64x32xf32>/return %%expanded_13, %%22#1 : tensor<1x4x64x32xf32>, tensor<1x4x64xi64>/' %{sdpa} | %{raise} 2>&1 | %{check} USE
+// USE: the scores or the weights of the values have another use", op=func.return
+
+// Other element types.
+// RUN: sed -e 's/f32/f64/g; s/0xFF800000/0xFFF0000000000000/' %{generic} | %{raise} 2>&1 | %{check} TYPE
+// TYPE: the element type is not f32"
+
+// Sizes that ring.attention does not take.
+// RUN: sed -e 's/x16xf32/x?xf32/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
+// RUN: sed -e 's/x16xf32/x0xf32/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
+// RUN: sed -e 's/2x4x/2x0x/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
+// HEADSIZE: heads and head sizes are not static and positive", op=linalg.generic
