@@ -34,6 +34,11 @@ void ExportInterfacePass::runOnOperation() {
   SymbolTable symbols(module);
   SmallVector<LLVM::LLVMFuncOp> functions(module.getOps<LLVM::LLVMFuncOp>());
   for (LLVM::LLVMFuncOp function : functions) {
+    // The program has been read; translation knows none of our attributes.
+    for (NamedAttribute attr : llvm::to_vector(function->getDiscardableAttrs()))
+      if (attr.getNameDialect() &&
+          attr.getNameDialect()->getNamespace() == "ring")
+        function->removeDiscardableAttr(attr.getName());
     StringRef name = function.getName();
     if (function.isExternal())
       continue;

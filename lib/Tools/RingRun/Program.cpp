@@ -150,6 +150,27 @@ static FailureOr<std::vector<AttentionProbe>> addProbes(func::FuncOp function) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
+/// Bytes of a rank's own inputs and outputs.
+static int64_t localBytes(mlir::ring::RankProgram &program) {
+  mlir::ring::SlicesArithmetic arithmetic(program.slices.front());
+  int64_t queries = arithmetic.queryView().paddedSize(program.ranks());
+  int64_t keys = arithmetic.keyView().paddedSize(program.ranks());
+  int64_t total = 0;
+  auto add = [&](Type type, int64_t positions) {
+    auto tensor = cast<RankedTensorType>(type);
+    int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+    for (int64_t size : tensor.getShape())
+      bytes *= ShapedType::isDynamic(size) ? positions : size;
+    total += bytes;
+  };
+  for (auto [index, type] :
+       llvm::enumerate(program.function.getArgumentTypes()))
+    add(type, index == 0 ? queries : keys);
+  for (Type type : program.function.getResultTypes())
+    add(type, queries);
+  return total;
+}
+
 /// What the rank functions do, and that they agree with the command line.
 static LogicalResult inspect(ModuleOp module, const RunOptions &options,
                              Program &program) {
@@ -178,6 +199,7 @@ static LogicalResult inspect(ModuleOp module, const RunOptions &options,
     attention.balance = counts->balance;
     attention.roundBalance = counts->roundBalance;
     attention.buffers = counts->slots;
+    attention.peakBytesPerRank = localBytes(*rank);
     program.counts.push_back(attention);
   }
   return success();
@@ -279,6 +301,9 @@ FailureOr<Program> compileProgram(
   if (!engine)
     return printError(module, engine.takeError());
   program.engine = std::move(*engine);
+  // Code is made at the first look-up; that is compile time too.
+  if (auto function = program.engine->lookupPacked(program.entry); !function)
+    return printError(module, function.takeError());
   return program;
 }
 

@@ -20,7 +20,8 @@ using namespace mlir;
 using namespace mlir::ring;
 
 namespace {
-struct ApplyLayoutPass : mlir::ring::impl::ApplyLayoutPassBase<ApplyLayoutPass> {
+struct ApplyLayoutPass
+    : mlir::ring::impl::ApplyLayoutPassBase<ApplyLayoutPass> {
   using ApplyLayoutPassBase::ApplyLayoutPassBase;
   void runOnOperation() override;
 };
@@ -51,12 +52,20 @@ static void replaceTable(OpOperand &operand, Value table) {
 static LogicalResult retableCall(func::CallOp call,
                                  const ::ring::LayoutPair &tables) {
   auto host = call->getParentOfType<func::FuncOp>();
+  if (!host)
+    return call.emitError("call of a rank function outside a func.func");
   auto [queries, keys] = tableConstants(host, tables, call.getLoc());
-  for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
-    auto scatter = operand.getDefiningOp<ScatterOp>();
+  for (unsigned index = 0; index < call.getNumOperands(); ++index) {
+    auto scatter = call.getOperand(index).getDefiningOp<ScatterOp>();
     if (!scatter)
       return call.emitError("operand ")
              << index << " of a rank function comes from no ring.scatter";
+    // Others that use the same local tensor keep their layout.
+    if (llvm::any_of(scatter->getUsers(),
+                     [&](Operation *user) { return user != call; })) {
+      scatter = cast<ScatterOp>(OpBuilder(call).clone(*scatter));
+      call.setOperand(index, scatter.getLocal());
+    }
     replaceTable(scatter.getTableMutable(), index == 0 ? queries : keys);
   }
   for (Value result : call.getResults())
@@ -78,8 +87,8 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
     return function.emitError("the layout of a program whose blocks have been "
                               "classified cannot change");
   SlicesArithmetic old(program.slices.front());
-  ::ring::LayoutPair tables = layout.tables(program.ranks(), old.queryCount,
-                                            old.keyCount, old.mask);
+  ::ring::LayoutPair tables =
+      layout.tables(program.ranks(), old.queryCount, old.keyCount, old.mask);
   auto [queries, keys] = tableConstants(function, tables, function.getLoc());
   for (SlicesOp op : program.slices) {
     replaceTable(op.getQueryTableMutable(), queries);
@@ -93,10 +102,9 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
   ::ring::RingCounts counts =
       ::ring::countRing(old.mask, tables.queryView(), tables.keyView(),
                         old.keyCount, program.order());
-  remark::passed(function.getLoc(),
-                 remark::RemarkOpts::name("ApplyLayout")
-                     .category("ring-apply-layout")
-                     .function(function.getName()))
+  remark::passed(function.getLoc(), remark::RemarkOpts::name("ApplyLayout")
+                                        .category("ring-apply-layout")
+                                        .function(function.getName()))
       << remark::metric("layout", layout.spelling())
       << remark::metric("balance", counts.balance)
       << remark::metric("round_balance", counts.roundBalance);
@@ -111,16 +119,19 @@ void ApplyLayoutPass::runOnOperation() {
         << "', expected contiguous, zigzag, striped[:G] or balanced";
     return signalPassFailure();
   }
-  llvm::DenseMap<StringRef, SmallVector<func::CallOp>> calls;
-  getOperation().walk(
-      [&](func::CallOp call) { calls[call.getCallee()].push_back(call); });
+  llvm::DenseMap<Operation *, SmallVector<func::CallOp>> calls;
+  SymbolTableCollection symbols;
+  getOperation().walk([&](func::CallOp call) {
+    calls[symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr())]
+        .push_back(call);
+  });
   for (auto function :
        llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
     if (!RankProgram::isRankFunction(function))
       continue;
     FailureOr<RankProgram> program = RankProgram::match(function);
     if (failed(program) ||
-        failed(applyLayout(*program, attr, calls.lookup(function.getName()))))
+        failed(applyLayout(*program, attr, calls.lookup(function))))
       return signalPassFailure();
   }
 }

@@ -183,6 +183,8 @@ void Travellers::run() {
 /// What ranks compare before they exchange anything: everything that the text
 /// of the program says (shapes, types, layout tables, mask, rounds).
 static void addFingerprint(func::FuncOp function) {
+  if (function->hasAttr(kFingerprintAttrName))
+    return;
   std::string text;
   llvm::raw_string_ostream os(text);
   function->print(os, OpPrintingFlags().elideLargeElementsAttrs(INT64_MAX));

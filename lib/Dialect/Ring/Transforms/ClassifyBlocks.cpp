@@ -33,8 +33,7 @@ static void shortenLoop(RoundsLoop &found, int64_t rounds) {
   if (rounds >= found.rounds)
     return;
   OpBuilder b(found.loop);
-  Value bound =
-      arith::ConstantIndexOp::create(b, found.loop.getLoc(), rounds);
+  Value bound = arith::ConstantIndexOp::create(b, found.loop.getLoc(), rounds);
   found.loop.setUpperBound(bound);
   found.guard.getRhsMutable().set(bound);
 }
@@ -47,10 +46,9 @@ static bool hasRunTimeVisibility(SlicesOp op) {
 static void classify(RankProgram &program) {
   func::FuncOp function = program.function;
   SlicesArithmetic arithmetic(program.slices.front());
-  ::ring::RingCounts counts =
-      ::ring::countRing(arithmetic.mask, arithmetic.queryView(),
-                        arithmetic.keyView(), arithmetic.keyCount,
-                        program.order());
+  ::ring::RingCounts counts = ::ring::countRing(
+      arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
+      arithmetic.keyCount, program.order());
   // Offsets move the queries, so no round is surely without work.
   bool offsets = static_cast<bool>(program.slices.front().getOffsets());
   int64_t rounds = offsets ? program.ranks() : counts.rounds;
@@ -58,6 +56,8 @@ static void classify(RankProgram &program) {
     op.setWhole(false);
   if (std::optional<RoundsLoop> loop = RoundsLoop::match(function))
     shortenLoop(*loop, rounds);
+  else
+    rounds = program.ranks();
 
   double all = static_cast<double>(arithmetic.queryCount) *
                static_cast<double>(arithmetic.keyCount);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
@@ -36,9 +37,18 @@ static FailureOr<int64_t> paddedSize(Operation *op, Value table,
   auto entries = parseTable(table);
   if (!entries)
     return op->emitError("layout table is no constant");
+  if (failed(checkTable(op, *entries, ranks)))
+    return failure();
   ::ring::LayoutView view{entries->data(),
                           static_cast<int64_t>(entries->size())};
   return view.paddedSize(ranks);
+}
+
+/// Stacks are static but for the ranks and, padded, the sequence.
+static LogicalResult checkStatic(Operation *op, Type whole) {
+  if (cast<ShapedType>(whole).hasStaticShape())
+    return success();
+  return refuse(op, "dynamic shapes", "by ring-expand-host");
 }
 
 /// An empty stack [local ranks, ...local shape...]; the dynamic dimension of
@@ -60,8 +70,7 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
   int64_t ranks = program->ranks();
   IRRewriter rewriter(call);
   Location loc = call.getLoc();
-  Value localRanks =
-      RanksOp::create(rewriter, loc, rewriter.getIndexType());
+  Value localRanks = RanksOp::create(rewriter, loc, rewriter.getIndexType());
 
   SmallVector<Value> inputs;
   SmallVector<ScatterOp> scatters;
@@ -71,16 +80,19 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
       return call.emitError("an operand of a rank function comes from no "
                             "ring.scatter");
     FailureOr<int64_t> padded = paddedSize(scatter, scatter.getTable(), ranks);
-    if (failed(padded))
+    if (failed(padded) ||
+        failed(checkStatic(scatter, scatter.getSource().getType())))
       return failure();
     auto local = cast<RankedTensorType>(operand.getType());
-    Value stack = emptyStack(rewriter, scatter.getLoc(), localRanks, local,
-                             *padded);
+    Value stack =
+        emptyStack(rewriter, scatter.getLoc(), localRanks, local, *padded);
     auto expanded = HostScatterOp::create(
         rewriter, scatter.getLoc(), stack.getType(), scatter.getSource(),
         scatter.getTable(), stack, scatter.getDimAttr());
     inputs.push_back(expanded.getResult(0));
-    scatters.push_back(scatter);
+    // One local tensor may be several operands.
+    if (!llvm::is_contained(scatters, scatter))
+      scatters.push_back(scatter);
   }
 
   SmallVector<Value> outputs;
@@ -92,6 +104,8 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
       auto gather = dyn_cast<GatherOp>(user);
       if (!gather)
         return user->emitError("uses a local tensor outside ring.gather");
+      if (failed(checkStatic(gather, gather.getWhole().getType())))
+        return failure();
       table = gather.getTable();
       gathers.push_back(gather);
     }
@@ -102,10 +116,10 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
                                  cast<RankedTensorType>(result.getType()),
                                  *padded));
   }
-  auto run = HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
-                               FlatSymbolRefAttr::get(rankFunction),
-                               rewriter.getI64IntegerAttr(ranks), inputs,
-                               outputs);
+  auto run =
+      HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
+                        FlatSymbolRefAttr::get(rankFunction),
+                        rewriter.getI64IntegerAttr(ranks), inputs, outputs);
   for (GatherOp gather : gathers) {
     auto index = cast<OpResult>(gather.getLocal()).getResultNumber();
     rewriter.setInsertionPoint(gather);
@@ -124,10 +138,11 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
 }
 
 void ExpandHostPass::runOnOperation() {
-  SymbolTable symbols(getOperation());
+  SymbolTableCollection symbols;
   SmallVector<std::pair<func::CallOp, func::FuncOp>> calls;
   getOperation().walk([&](func::CallOp call) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
     if (callee && RankProgram::isRankFunction(callee))
       calls.push_back({call, callee});
   });

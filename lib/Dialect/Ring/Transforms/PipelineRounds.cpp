@@ -91,7 +91,7 @@ void Pipeliner::compute(Value round, Carried &carried) {
   }());
   auto onlyGuards = [&](Operation &op) {
     return &op == found.passOn || &op == found.guard ||
-           (op.getNumResults() > 0 &&
+           (!op.use_empty() && isMemoryEffectFree(&op) &&
             llvm::all_of(op.getUsers(),
                          [&](Operation *user) { return user == found.guard; }));
   };
@@ -158,7 +158,7 @@ static void remarkExposed(RankProgram &program, int64_t rounds) {
       arithmetic.keyCount, program.order());
   int64_t exposed = 0;
   std::string first;
-  for (int64_t t = 0; t + 1 < rounds; ++t)
+  for (int64_t t = 0; t + 1 < std::min(rounds, program.ranks()); ++t)
     for (int64_t rank = 0; rank < program.ranks(); ++rank)
       if (pairs[rank][t] == 0 && exposed++ == 0)
         first = "transfer " + std::to_string(t + 1) + " is exposed: rank " +
@@ -213,11 +213,9 @@ void PipelineRoundsPass::runOnOperation() {
       pipeline(*program, *found, prefetchDistance);
       continue;
     }
-    bool transfers = function
-                         .walk([](PermuteStartOp) {
-                           return WalkResult::interrupt();
-                         })
-                         .wasInterrupted();
+    bool transfers =
+        function.walk([](PermuteStartOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
     if (transfers)
       remark::missed(function.getLoc(),
                      remark::RemarkOpts::name("PipelineRounds")

@@ -9,6 +9,7 @@
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::ring;
@@ -17,25 +18,120 @@ bool RankProgram::isRankFunction(func::FuncOp function) {
   return function->hasAttr(kRankOfAttrName) && !function.isExternal();
 }
 
+LogicalResult mlir::ring::checkTable(Operation *op,
+                                     ArrayRef<::ring::LayoutEntry> entries,
+                                     int64_t ranks) {
+  constexpr int64_t kLimit = int64_t(1) << 62;
+  int64_t owner = 0, positions = 0;
+  for (auto [index, entry] : llvm::enumerate(entries)) {
+    auto error = [&, index = index] {
+      return op->emitError() << "entry " << index << " of a layout table ";
+    };
+    if (entry.owner < 0 || entry.owner >= ranks)
+      return error() << "is of rank " << entry.owner << ", expected 0 to "
+                     << ranks - 1;
+    if (entry.owner < owner)
+      return error() << "is of rank " << entry.owner << " after rank " << owner
+                     << ", expected ascending ranks";
+    owner = entry.owner;
+    if (entry.begin < 0 || entry.block < 0 || entry.count < 0)
+      return error() << "begins at " << entry.begin << " and has "
+                     << entry.count << " blocks of " << entry.block
+                     << ", expected no negative number";
+    if (entry.empty())
+      continue;
+    if (entry.stride < entry.block)
+      return error() << "has stride " << entry.stride << ", expected its block "
+                     << entry.block << " or more";
+    int64_t end;
+    if (llvm::MulOverflow(entry.count, entry.stride, end) ||
+        llvm::AddOverflow(end, entry.begin, end) ||
+        llvm::AddOverflow(positions, entry.size(), positions) || end > kLimit ||
+        positions > kLimit)
+      return error() << "goes beyond position " << kLimit;
+  }
+  return success();
+}
+
+/// The grid and the axis that the function's ops name. On a ring of one rank
+/// owners and transfers fold away: then the axis is the one that is not 1.
+static LogicalResult findGrid(RankProgram &program) {
+  Operation *namer = nullptr;
+  FlatSymbolRefAttr symbol;
+  std::optional<int64_t> axis;
+  program.function.walk([&](Operation *op) {
+    if (auto owner = dyn_cast<OwnerOp>(op))
+      namer = op, symbol = owner.getGridAttr(), axis = owner.getAxis();
+    else if (auto start = dyn_cast<PermuteStartOp>(op))
+      namer = op, symbol = start.getGridAttr(), axis = start.getAxis();
+    else if (auto index = dyn_cast<shard::ProcessLinearIndexOp>(op);
+             index && !axis)
+      namer = op, symbol = index.getGridAttr();
+  });
+  if (!namer)
+    return program.function.emitError("rank function in which no op names the "
+                                      "grid");
+  program.grid =
+      SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(namer, symbol);
+  if (!program.grid)
+    return namer->emitError("unknown grid ") << symbol;
+  program.axis = axis.value_or(0);
+  ArrayRef<int64_t> shape = program.grid.getShape();
+  for (auto [index, size] : llvm::enumerate(shape))
+    if (!axis && size != 1)
+      program.axis = index;
+  if (ShapedType::isDynamic(shape[program.axis]))
+    return namer->emitError("axis ")
+           << program.axis << " of grid " << symbol << " has no static size";
+  return success();
+}
+
+/// True iff `a` and `b` have the same tables and mask.
+static bool haveSamePositions(SlicesOp a, SlicesOp b) {
+  auto same = [](Value x, Value y) {
+    Attribute first, second;
+    return matchPattern(x, m_Constant(&first)) &&
+           matchPattern(y, m_Constant(&second)) && first == second;
+  };
+  return same(a.getQueryTable(), b.getQueryTable()) &&
+         same(a.getKeyTable(), b.getKeyTable()) &&
+         a.getMaskAttr() == b.getMaskAttr();
+}
+
 FailureOr<RankProgram> RankProgram::match(func::FuncOp function) {
   RankProgram program;
   program.function = function;
+  auto isInput = [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && shaped.hasRank() && shaped.getRank() == 4;
+  };
+  ArrayRef<Type> inputs = function.getArgumentTypes();
+  if (inputs.size() < 3 || !llvm::all_of(inputs.take_front(3), isInput))
+    return function.emitError("rank function takes (")
+           << inputs
+           << "), expected query, key and value of 4 dimensions first";
   function.walk([&](SlicesOp op) { program.slices.push_back(op); });
   if (program.slices.empty())
     return function.emitError("rank function without ring.slices");
-  for (SlicesOp op : program.slices)
-    for (Value table : {op.getQueryTable(), op.getKeyTable()})
-      if (!parseTable(table))
+  if (failed(findGrid(program)))
+    return failure();
+  SlicesOp first = program.slices.front();
+  for (SlicesOp op : program.slices) {
+    for (Value value : {op.getQueryTable(), op.getKeyTable()}) {
+      auto table = parseTable(value);
+      if (!table)
         return op.emitError("layout table is no constant");
-
-  // Every op on the grid names the same one; ring.owner always exists.
-  OwnerOp owner;
-  function.walk([&](OwnerOp op) { owner = op; });
-  if (!owner)
-    return function.emitError("rank function without ring.owner");
-  program.grid = SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(
-      owner, owner.getGridAttr());
-  program.axis = owner.getAxis();
+      if (failed(checkTable(op, *table, program.ranks())))
+        return failure();
+    }
+    if (haveSamePositions(first, op))
+      continue;
+    InFlightDiagnostic diag =
+        op.emitError("tables or mask differ from those of another work list of "
+                     "the function");
+    diag.attachNote(first.getLoc()) << "the other is here";
+    return diag;
+  }
   return program;
 }
 
@@ -61,12 +157,44 @@ SlicesArithmetic::SlicesArithmetic(SlicesOp slices)
   return {keys.data(), static_cast<int64_t>(keys.size())};
 }
 
+/// The transfer of a branch that sends the loop's blocks, all of them and in
+/// order, and yields what arrives, or else the blocks. Whoever rewrites the
+/// loop drops the branch, so there must be nothing else in it.
+static PermuteStartOp matchPassOn(scf::ForOp loop, scf::IfOp passOn) {
+  Block *then = passOn.thenBlock(), *otherwise = passOn.elseBlock();
+  if (!otherwise || !llvm::hasNItems(*then, 3) ||
+      !llvm::hasSingleElement(*otherwise))
+    return {};
+  auto blocks = ValueRange(loop.getRegionIterArgs()).drop_front(kStateSize);
+  auto start = dyn_cast<PermuteStartOp>(then->front());
+  auto wait = dyn_cast<PermuteWaitOp>(*std::next(then->begin()));
+  if (!start || !wait || wait.getFuture() != start.getFuture() ||
+      !llvm::equal(start.getSources(), blocks) ||
+      !llvm::equal(then->back().getOperands(), wait.getReceived()) ||
+      !llvm::equal(otherwise->back().getOperands(), blocks))
+    return {};
+  return start;
+}
+
+/// True iff `guard` is round + 1 < `rounds` and only guards.
+static bool isGuard(arith::CmpIOp guard, scf::ForOp loop, int64_t rounds) {
+  IntegerAttr bound;
+  if (!guard || !guard->hasOneUse() ||
+      guard.getPredicate() != arith::CmpIPredicate::slt ||
+      !matchPattern(guard.getRhs(), m_Constant(&bound)) ||
+      bound.getInt() != rounds)
+    return false;
+  auto next = guard.getLhs().getDefiningOp<arith::AddIOp>();
+  return next && next.getLhs() == loop.getInductionVar() &&
+         matchPattern(next.getRhs(), m_One());
+}
+
 std::optional<RoundsLoop> RoundsLoop::match(func::FuncOp function) {
   RoundsLoop found;
   for (auto loop : function.getOps<scf::ForOp>()) {
-    std::optional<APInt> lower = loop.getConstantStep();
+    std::optional<APInt> step = loop.getConstantStep();
     IntegerAttr from, to;
-    if (!lower || !lower->isOne() ||
+    if (!step || !step->isOne() ||
         !matchPattern(loop.getLowerBound(), m_Constant(&from)) ||
         !matchPattern(loop.getUpperBound(), m_Constant(&to)) ||
         from.getInt() != 0 ||
@@ -76,19 +204,18 @@ std::optional<RoundsLoop> RoundsLoop::match(func::FuncOp function) {
     auto passOn = yield.getOperand(kStateSize).getDefiningOp<scf::IfOp>();
     if (!passOn || passOn->getParentOp() != loop ||
         passOn.getNumResults() != kBlockCount ||
-        yield.getOperand(kStateSize + 1) != passOn.getResult(1))
+        !llvm::equal(yield.getOperands().drop_front(kStateSize),
+                     passOn.getResults()) ||
+        !llvm::all_of(passOn.getResults(),
+                      [](Value block) { return block.hasOneUse(); }))
       continue;
     auto guard = passOn.getCondition().getDefiningOp<arith::CmpIOp>();
-    auto starts = passOn.thenBlock()->getOps<PermuteStartOp>();
-    IntegerAttr bound;
-    if (!guard || starts.empty() ||
-        guard.getPredicate() != arith::CmpIPredicate::slt ||
-        !matchPattern(guard.getRhs(), m_Constant(&bound)) ||
-        bound.getInt() != to.getInt())
+    PermuteStartOp start = matchPassOn(loop, passOn);
+    if (!start || !isGuard(guard, loop, to.getInt()))
       continue;
     if (found.loop)
       return std::nullopt;
-    found = {loop, guard, passOn, *starts.begin(), to.getInt()};
+    found = {loop, guard, passOn, start, to.getInt()};
   }
   if (!found.loop)
     return std::nullopt;
@@ -102,8 +229,9 @@ std::optional<RoundsLoop> RoundsLoop::match(func::FuncOp function) {
 std::optional<int64_t> mlir::ring::bytesOfTransfer(RankProgram &program) {
   ArrayRef<Type> inputs = program.function.getArgumentTypes();
   auto key = cast<ShapedType>(inputs[1]), value = cast<ShapedType>(inputs[2]);
-  if (key.isDynamicDim(0))
-    return std::nullopt;
+  for (int64_t dim : {0, 1, 3})
+    if (key.isDynamicDim(dim) || value.isDynamicDim(dim))
+      return std::nullopt;
   SlicesArithmetic arithmetic(program.slices.front());
   return ::ring::bytesPerRank(
       /*transfers=*/1, key.getDimSize(0), key.getDimSize(1),
@@ -143,10 +271,8 @@ FailureOr<ProgramCounts> mlir::ring::countProgram(RankProgram &program) {
   });
   if (!counted)
     return failure();
-  counts.bytesPerRank =
-      counts.transfers * bytesOfTransfer(program).value_or(0);
-  if (auto slots =
-          program.function->getAttrOfType<IntegerAttr>(kSlotsAttrName))
+  counts.bytesPerRank = counts.transfers * bytesOfTransfer(program).value_or(0);
+  if (auto slots = program.function->getAttrOfType<IntegerAttr>(kSlotsAttrName))
     counts.slots = slots.getInt();
   SlicesArithmetic arithmetic(program.slices.front());
   ::ring::RingCounts ring = ::ring::countRing(

@@ -37,11 +37,18 @@ static MemRefType destinationType(RankedTensorType tensor) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
 }
 
-static LogicalResult rewrite(func::FuncOp function) {
+/// Tensor results become trailing arguments.
+static LogicalResult moveResults(func::FuncOp function) {
+  auto isTensor = [](Type type) { return isa<RankedTensorType>(type); };
+  if (llvm::none_of(function.getResultTypes(), isTensor))
+    return success();
   if (!function.getBody().hasOneBlock())
     return function.emitError(
         "expected one block in a function with tensor results");
-  auto ret = cast<func::ReturnOp>(function.front().getTerminator());
+  auto ret = dyn_cast<func::ReturnOp>(function.front().getTerminator());
+  if (!ret)
+    return function.emitError(
+        "expected a return in a function with tensor results");
   OpBuilder b(ret);
   SmallVector<Value> kept;
   for (auto [index, value] : llvm::enumerate(ret.getOperands())) {
@@ -61,15 +68,21 @@ static LogicalResult rewrite(func::FuncOp function) {
     write.setWritable(true);
   }
   ret.getOperandsMutable().assign(kept);
-  function.setFunctionType(b.getFunctionType(
-      function.getArgumentTypes(), ValueRange(kept).getTypes()));
+  function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),
+                                             ValueRange(kept).getTypes()));
   function.removeResAttrsAttr();
+  return success();
+}
+
+static LogicalResult rewrite(func::FuncOp function) {
+  if (failed(moveResults(function)))
+    return failure();
   for (BlockArgument arg : function.getArguments())
     if (isa<TensorType>(arg.getType()))
       function.setArgAttr(
           arg.getArgNumber(),
           bufferization::BufferizationDialect::kWritableAttrName,
-          b.getBoolAttr(false));
+          BoolAttr::get(function.getContext(), false));
   return success();
 }
 

@@ -28,6 +28,9 @@ using namespace mlir::ring;
 /// Dimension of query, key, value, out and lse that runs along the sequence.
 static constexpr int64_t kSequenceDim = 2;
 
+/// Beyond any machine; tables and checks take memory in proportion.
+static constexpr int64_t kMaxRanks = 1 << 16;
+
 namespace {
 /// The ring that attention is sharded over.
 struct Ring {
@@ -283,7 +286,11 @@ void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
 
 void ShardAttentionPass::runOnOperation() {
   SmallVector<AttentionOp> attentions;
-  getOperation().walk([&](AttentionOp op) { attentions.push_back(op); });
+  // A module inside this one has symbols of its own, and is left alone.
+  getOperation().walk([&](AttentionOp op) {
+    if (SymbolTable::getNearestSymbolTable(op) == getOperation())
+      attentions.push_back(op);
+  });
   if (attentions.empty())
     return;
   if (variant != "auto" && variant != "pass-kv") {
@@ -298,6 +305,11 @@ void ShardAttentionPass::runOnOperation() {
     }
     if (failed(checkSupported(attention)))
       return signalPassFailure();
+  }
+  if (ranks > kMaxRanks) {
+    attentions.front().emitError("ranks is ")
+        << ranks.getValue() << ", expected " << kMaxRanks << " or less";
+    return signalPassFailure();
   }
   FailureOr<Ring> ring = findOrMakeGrid(attentions.front());
   if (failed(ring))

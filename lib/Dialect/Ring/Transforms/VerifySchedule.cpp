@@ -119,6 +119,10 @@ static LogicalResult verifySchedule(func::FuncOp function, int64_t slots) {
       return failure();
     traces.push_back(std::move(*trace));
   }
+  // What the program says of itself is stricter than what can be observed.
+  if (auto own = function->getAttrOfType<IntegerAttr>(kSlotsAttrName);
+      own && slots == 0)
+    slots = own.getInt();
   ScheduleChecks checks(*ring, traces, slots);
   if (failed(checkTables(function, traces.front(), ring->order.size())) ||
       failed(checks.run()))

@@ -19,9 +19,9 @@ def RaiseAttentionPass : Pass<"ring-raise-attention", "::mlir::func::FuncOp"> {
     `ring.attention` with the same meaning. What is not understood is left
     alone, and a `missed` remark names the op that broke the match.
   }];
-  let dependentDialects = ["::mlir::ring::RingDialect",
-                           "::mlir::tensor::TensorDialect",
-                           "::mlir::arith::ArithDialect"];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::ring::RingDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def ShardAttentionPass : Pass<"ring-shard-attention", "::mlir::ModuleOp"> {
@@ -107,12 +107,16 @@ def VerifySchedulePass : Pass<"ring-verify-schedule", "::mlir::ModuleOp"> {
       start the same transfers in the same order, and none waits forever;
     - no slot is written before the round that read it has computed and the
       transfer that forwarded it is done;
-    - there is no transfer that nobody needs.
-    An error names block, rank and round, with a note at the op.
+    - there is no transfer that nobody needs;
+    - every table gives each position to one owner, and the host splits and
+      joins by the tables that the ranks compute with.
+    Ids and lengths known at run time hide more pairs; the proof is for all
+    pairs that the positions leave. An error names block, rank and round, with a note at the op.
   }];
   let options = [
     Option<"slots", "slots", "int64_t", "0",
-           "Slots of the transport; 0: what the program's prefetch needs">];
+           "Slots of the transport; 0: the program's ring.slots, or what its "
+           "prefetch needs">];
 }
 
 def ExpandHostPass : Pass<"ring-expand-host", "::mlir::ModuleOp"> {

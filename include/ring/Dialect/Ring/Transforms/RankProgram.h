@@ -33,15 +33,24 @@ struct RankProgram {
 
   /// True iff `function` is the rank side of a sharded function.
   static bool isRankFunction(func::FuncOp function);
-  /// Finds the parts; fails, with an error, where there are no work lists or
-  /// where their tables are no constants.
+  /// Finds the parts. Fails, with an error, where the arguments are not query,
+  /// key and value, where there are no work lists, or where their tables are no
+  /// constants, make no sense (see checkTable) or differ.
   static FailureOr<RankProgram> match(func::FuncOp function);
 
   int64_t ranks() { return grid.getShape()[axis]; }
   ::ring::RingOrder order() { return getRingOrder(grid, axis); }
   /// True iff ring-classify-blocks has not run yet.
-  bool isWhole() { return slices.front().getWhole(); }
+  bool isWhole() {
+    return llvm::all_of(slices, [](SlicesOp op) { return op.getWhole(); });
+  }
 };
+
+/// Checks, for `op`, what arithmetic on a table relies on: owners are ranks and
+/// ascend, nothing is negative, the blocks of an entry do not overlap and their
+/// positions stay below 2^62. The error names the entry.
+LogicalResult checkTable(Operation *op, ArrayRef<::ring::LayoutEntry> entries,
+                         int64_t ranks);
 
 /// The tables and the bound mask of a work list.
 struct SlicesArithmetic {
