@@ -3,10 +3,10 @@
 
     memory.py [--assert] [--ring-run PROGRAM] [--ranks N] [--max-length S]
 
-Causal f32 attention, one head of size 64. `peak_bytes_per_rank` is what a rank's program allocates: the f32 state of its
-queries, which is 4 * (64 + 2) bytes for each, and what does not depend on S. `max RSS` is of the whole process: it also
-holds the compiler, and all inputs and outputs twice, whole and as the ranks' local tensors. `--assert` fails where the
-peak beyond the state depends on S, or where the process grows by a tenth more than these. Standard library only.
+Causal f32 attention, one head of size 64. Of a rank `peak_bytes_per_rank` counts its inputs and outputs, the f32 state of
+its queries, and the rest, which may not depend on S; slots it needs none, since `threads` passes addresses. `max RSS` is
+of the whole process, which also holds the compiler, and inputs and outputs once more as whole tensors. `--assert` fails
+where the rest depends on S, or where the process grows by a tenth more than these. Standard library only.
 """
 import argparse
 import sys
@@ -27,25 +27,26 @@ def main():
         parser.error(f"--max-length is {options.max_length}, expected 2048 or more")
 
     machine = bench.machine()
+    tensors_row = 4 * 4 * DEPTH  # bytes of q, k, v and out a position
     state_row = 4 * (DEPTH + 2)
     rows = []
     print(f"{options.ranks} ranks, causal, f32, 1 head of size {DEPTH}")
-    print(f"{'S':>7} {'S/N':>7} {'peak per rank':>14} {'state of its queries':>21} {'the rest':>9} {'slots':>6} {'max RSS':>11}")
+    columns = ("S", 7), ("S/N", 7), ("peak per rank", 14), ("tensors", 9), ("state", 8), ("rest", 6), ("slots", 6)
+    print(" ".join(name.rjust(width) for name, width in columns), "    max RSS")
     length = 1024
     while length <= options.max_length:
         run = bench.ring_run(options.ring_run, bench.attention(1, length, DEPTH), "--ranks", options.ranks)
         local = -(-length // options.ranks)
-        row = {"length": length, "local_length": local, "peak_bytes_per_rank": run["peak_bytes_per_rank"],
-               "state_bytes": state_row * local, "rest_bytes": run["peak_bytes_per_rank"] - state_row * local,
-               "buffers_allocated": run["buffers_allocated"], "max_rss_bytes": run["max_rss_bytes"]}
-        rows.append(row)
-        print(f"{length:>7} {local:>7} {row['peak_bytes_per_rank']:>14} {row['state_bytes']:>21} {row['rest_bytes']:>9} "
-              f"{row['buffers_allocated']:>6} {row['max_rss_bytes'] / 2**20:>7.1f} MiB", flush=True)
+        peak, tensors, state = run["peak_bytes_per_rank"], tensors_row * local, state_row * local
+        numbers = length, local, peak, tensors, state, peak - tensors - state, run["buffers_allocated"]
+        print(" ".join(str(value).rjust(width) for value, (_, width) in zip(numbers, columns)),
+              f"{run['max_rss_bytes'] / 2**20:>7.1f} MiB", flush=True)
+        rows.append({"length": length, "local_length": local, "peak_bytes_per_rank": peak, "tensor_bytes": tensors,
+                     "state_bytes": state, "rest_bytes": peak - tensors - state,
+                     "buffers_allocated": run["buffers_allocated"], "max_rss_bytes": run["max_rss_bytes"]})
         length *= 2
-    # Beyond the state a rank allocates the same at any length.
     rest = {row["rest_bytes"] for row in rows}
-    # q, k, v and out, whole and local, and the state.
-    expected = 2 * 4 * DEPTH * 4 + state_row
+    expected = 2 * tensors_row + state_row
     first, last = rows[0], rows[-1]
     growth = (last["max_rss_bytes"] - first["max_rss_bytes"]) / (last["length"] - first["length"])
     print(f"max RSS grows by {growth:.0f} bytes a position, of which tensors and state account for {expected}")
@@ -53,7 +54,7 @@ def main():
                            "program": {"heads": 1, "depth": DEPTH, "type": "f32", "mask": "causal"}, "rows": rows,
                            "rss_growth_per_position": growth, "expected_growth_per_position": expected})
     if options.check and len(rest) != 1:
-        sys.exit(f"beyond the state a rank allocates {sorted(rest)} bytes, expected one number at every length")
+        sys.exit(f"beyond tensors and state a rank needs {sorted(rest)} bytes, expected one number at every length")
     if options.check and growth > 1.1 * expected:
         sys.exit(f"the process grows by {growth:.0f} bytes a position, expected about {expected}")
 

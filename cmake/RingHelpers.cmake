@@ -23,6 +23,18 @@ function(ring_add_doc name td)
   add_dependencies(ring-docs ${name}DocGen)
 endfunction()
 
+# MLIR's headers take most of the time of a small file: they are compiled once,
+# with the flags that all of the compiler shares.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # A time stamp in the file would keep ccache from knowing it again.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
+function(ring_add_precompiled_headers)
+  add_library(RingPrecompiled OBJECT ${PROJECT_SOURCE_DIR}/cmake/Precompiled.cpp)
+  target_precompile_headers(RingPrecompiled PRIVATE
+    ${PROJECT_SOURCE_DIR}/cmake/Precompiled.h)
+endfunction()
+
 # ring_add_library(NAME SOURCES... DEPENDS ... LINK ...): a static library of
 # the compiler, linked against the shared MLIR.
 function(ring_add_library name)
@@ -32,4 +44,5 @@ function(ring_add_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   mlir_target_link_libraries(${name} PUBLIC ${ARG_MLIR} MLIRIR)
   target_link_libraries(${name} PUBLIC LLVM)
+  target_precompile_headers(${name} REUSE_FROM RingPrecompiled)
 endfunction()

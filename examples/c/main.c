@@ -59,11 +59,8 @@ int main(void) {
   fill(&value[0][0][0], sizeof(value) / sizeof(float));
   ring_memref_4d q = tensor(query, kHeads), k = tensor(key, kKvHeads),
                  v = tensor(value, kKvHeads), o = tensor(out, kHeads);
-  ring_memref_3d l = {lse,
-                      lse,
-                      0,
-                      {1, kHeads, kLength},
-                      {kHeads * kLength, kLength, 1}};
+  ring_memref_3d l = {
+      lse, lse, 0, {1, kHeads, kLength}, {kHeads * kLength, kLength, 1}};
 
   char message[256];
   ring_host_options options = {3, 0, 0, 0};

@@ -43,17 +43,15 @@ mlir::ring::programSteps(const ProgramOptions &options) {
       layout.layout = options.layout;
       pm.addPass(createApplyLayoutPass(layout));
     });
-  add("ring-classify-blocks", false, [](OpPassManager &pm) {
-    pm.addPass(createClassifyBlocksPass());
-  });
+  add("ring-classify-blocks", false,
+      [](OpPassManager &pm) { pm.addPass(createClassifyBlocksPass()); });
   add("ring-pipeline-rounds", false, [options](OpPassManager &pm) {
     PipelineRoundsPassOptions pipeline;
     pipeline.prefetchDistance = options.prefetchDistance;
     pm.addPass(createPipelineRoundsPass(pipeline));
   });
   // Whatever went before, a program that is wrong does not go on.
-  add("ring-verify-schedule", true, [](OpPassManager &pm) {
-    pm.addPass(createVerifySchedulePass());
-  });
+  add("ring-verify-schedule", true,
+      [](OpPassManager &pm) { pm.addPass(createVerifySchedulePass()); });
   return steps;
 }

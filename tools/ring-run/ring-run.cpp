@@ -8,6 +8,4 @@
 
 #include "ring/Tools/RingRun/RingRunMain.h"
 
-int main(int argc, char **argv) {
-  return ring::tools::ringRunMain(argc, argv);
-}
+int main(int argc, char **argv) { return ring::tools::ringRunMain(argc, argv); }

@@ -103,9 +103,8 @@ void FunctionLowering::begin() {
   });
   b.setInsertionPointToStart(&function.front());
   Value fingerprint = b.i64(integer(kFingerprintAttrName, 0));
-  b.checkedCall("ring_begin",
-                {b.context(), b.i32(ranks),
-                 b.i32(integer(kSlotsAttrName, 1)), fingerprint});
+  b.checkedCall("ring_begin", {b.context(), b.i32(ranks),
+                               b.i32(integer(kSlotsAttrName, 1)), fingerprint});
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,10 +207,9 @@ LogicalResult FunctionLowering::lower(SlicesOp op) {
   bool bottomRight = attr && attr.getAlign() == Alignment::BottomRight;
   b.call("ring_slices_init", {},
          {slices, queryTable, queryEntries, keyTable, keyEntries,
-          b.asI64(op.getRank()), b.asI64(op.getOwner()),
-          b.i32(!op.getWhole()), b.i32(mask.causal), b.i64(mask.left),
-          b.i64(mask.right), b.i64(mask.chunk), b.i64(mask.prefix),
-          b.i32(bottomRight)});
+          b.asI64(op.getRank()), b.asI64(op.getOwner()), b.i32(!op.getWhole()),
+          b.i32(mask.causal), b.i64(mask.left), b.i64(mask.right),
+          b.i64(mask.chunk), b.i64(mask.prefix), b.i32(bottomRight)});
   Value result = UnrealizedConversionCastOp::create(
                      b, SlicesType::get(b.getContext()), slices)
                      .getResult(0);
@@ -225,12 +223,13 @@ LogicalResult FunctionLowering::lower(PermuteStartOp op) {
   int64_t ranks = grid.getShape()[op.getAxis()];
   auto neighbour = [&](int64_t shift) -> Value {
     return arith::TruncIOp::create(
-        b, b.getI32Type(),
-        rankBefore(b, grid, op.getAxis(), b.i64(shift)));
+        b, b.getI32Type(), rankBefore(b, grid, op.getAxis(), b.i64(shift)));
   };
   Value from = neighbour(1), to = neighbour(ranks - 1);
   Value ticket = b.slot(b.getI64Type());
-  if (Value source = op.getForwarded()) {
+  // A future has become a ticket by now, so the op's own test is of no use.
+  if (Value source = op.getSources().front();
+      !isa<MemRefType>(source.getType())) {
     b.checkedCall("ring_permute_forward",
                   {b.context(), to, from, source, ticket});
   } else {
@@ -252,10 +251,9 @@ LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
       return op.emitError("on tensors, expected memrefs: bufferize first");
     received.push_back(memref);
   }
-  Value tensors =
-      b.slot(wordsFor(b, sizeof(ring_tensor) * received.size()));
-  b.checkedCall("ring_permute_wait", {b.context(), op.getFuture(),
-                                      b.i32(received.size()), tensors});
+  Value tensors = b.slot(wordsFor(b, sizeof(ring_tensor) * received.size()));
+  b.checkedCall("ring_permute_wait",
+                {b.context(), op.getFuture(), b.i32(received.size()), tensors});
   for (auto [index, type] : llvm::enumerate(received))
     op.getReceived()[index].replaceAllUsesWith(
         b.memrefFrom(tensors, index, type));
@@ -273,17 +271,15 @@ LogicalResult FunctionLowering::lower(ParallelCallOp op) {
   std::string name = (op.getCallee() + "_item").str();
   auto body = module.lookupSymbol<func::FuncOp>(name);
   if (!body) {
-    body = addCallback(
-        module, name,
-        b.getFunctionType({b.pointerType(), b.getI64Type()}, {}), op.getLoc());
-    auto inner =
-        ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &body.front());
+    body = addCallback(module, name,
+                       b.getFunctionType({b.pointerType(), b.getI64Type()}, {}),
+                       op.getLoc());
+    auto inner = ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &body.front());
     SmallVector<Value> operands = {arith::IndexCastOp::create(
         inner, inner.getIndexType(), body.getArgument(1))};
-    llvm::append_range(operands,
-                       RuntimeBuilder::unpackEnvironment(
-                           inner, types, body.getArgument(0),
-                           op.getArguments().getTypes()));
+    llvm::append_range(operands, RuntimeBuilder::unpackEnvironment(
+                                     inner, types, body.getArgument(0),
+                                     op.getArguments().getTypes()));
     func::CallOp::create(inner, kernel, operands);
     func::ReturnOp::create(inner);
   }
@@ -298,8 +294,7 @@ LogicalResult FunctionLowering::lower(ParallelCallOp op) {
 }
 
 LogicalResult FunctionLowering::lower(RanksOp op) {
-  Value ranks =
-      b.call("ring_host_local_ranks", b.getI32Type(), b.context());
+  Value ranks = b.call("ring_host_local_ranks", b.getI32Type(), b.context());
   op.getRanks().replaceAllUsesWith(
       arith::IndexCastOp::create(b, b.getIndexType(), ranks));
   op.erase();
@@ -337,10 +332,10 @@ static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
   SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
   SmallVector<OpFoldResult> sizes = {b.getIndexAttr(1)};
   for (int64_t dim = 1; dim < type.getRank(); ++dim)
-    sizes.push_back(type.isDynamicDim(dim)
-                        ? OpFoldResult(Value(
-                              memref::DimOp::create(b, stack, dim)))
-                        : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
+    sizes.push_back(
+        type.isDynamicDim(dim)
+            ? OpFoldResult(Value(memref::DimOp::create(b, stack, dim)))
+            : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
   offsets[0] = index;
   auto reduced = memref::SubViewOp::inferRankReducedResultType(
       type.getShape().drop_front(), type, offsets, sizes, strides);
@@ -367,13 +362,12 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   Value local = runtime.call("ring_local_index", runtime.getI32Type(),
                              body.getArgument(0));
   inner.setInsertionPointToEnd(&body.front());
-  Value index =
-      arith::IndexCastOp::create(inner, inner.getIndexType(), local);
+  Value index = arith::IndexCastOp::create(inner, inner.getIndexType(), local);
   SmallVector<Value> operands = {body.getArgument(0)};
   // The callee may or may not have got its context argument yet.
   ArrayRef<Type> parameters = callee.getArgumentTypes();
-  for (auto [stack, type] : llvm::zip_equal(
-           inBody, parameters.take_back(inBody.size())))
+  for (auto [stack, type] :
+       llvm::zip_equal(inBody, parameters.take_back(inBody.size())))
     operands.push_back(partOf(inner, stack, index, type));
   auto call = func::CallOp::create(inner, callee.getName(),
                                    TypeRange(inner.getI32Type()), operands);
@@ -429,8 +423,7 @@ void ConvertRingToLLVMPass::runOnOperation() {
   LLVMTypeConverter types(&getContext());
   llvm::DenseSet<StringRef> called;
   module.walk([&](func::CallOp call) { called.insert(call.getCallee()); });
-  module.walk(
-      [&](ParallelCallOp call) { called.insert(call.getCallee()); });
+  module.walk([&](ParallelCallOp call) { called.insert(call.getCallee()); });
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !called.contains(function.getName()))

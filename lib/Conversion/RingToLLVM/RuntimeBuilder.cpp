@@ -38,8 +38,7 @@ Value RuntimeBuilder::string(StringRef text) {
   if (!module.lookupSymbol(name)) {
     std::string terminated = text.str() + '\0';
     auto b = OpBuilder::atBlockBegin(module.getBody());
-    auto type =
-        LLVM::LLVMArrayType::get(getI8Type(), terminated.size());
+    auto type = LLVM::LLVMArrayType::get(getI8Type(), terminated.size());
     LLVM::GlobalOp::create(b, getLoc(), type, /*isConstant=*/true,
                            LLVM::Linkage::Internal, name,
                            getStringAttr(terminated));
@@ -63,8 +62,7 @@ Value RuntimeBuilder::call(StringRef name, Type result, ValueRange arguments) {
     auto b = OpBuilder::atBlockEnd(module.getBody());
     func::FuncOp::create(b, getLoc(), name, type).setPrivate();
   }
-  auto op =
-      func::CallOp::create(*this, name, type.getResults(), arguments);
+  auto op = func::CallOp::create(*this, name, type.getResults(), arguments);
   return result ? op.getResult(0) : Value();
 }
 
@@ -78,8 +76,8 @@ Block *RuntimeBuilder::exitBlock() {
 }
 
 void RuntimeBuilder::check(Value status) {
-  Value bad = arith::CmpIOp::create(*this, arith::CmpIPredicate::ne, status,
-                                    i32(0));
+  Value bad =
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::ne, status, i32(0));
   Block *current = getInsertionBlock();
   Block *rest = current->splitBlock(getInsertionPoint());
   setInsertionPointToEnd(current);
@@ -99,8 +97,7 @@ void RuntimeBuilder::checkedCall(StringRef name, ValueRange arguments) {
 LLVM::LLVMStructType RuntimeBuilder::tensorType() {
   Type sizes = LLVM::LLVMArrayType::get(getI64Type(), kMaxDims);
   return LLVM::LLVMStructType::getLiteral(
-      getContext(),
-      {pointerType(), getI32Type(), getI32Type(), sizes, sizes});
+      getContext(), {pointerType(), getI32Type(), getI32Type(), sizes, sizes});
 }
 
 Value RuntimeBuilder::tensors(ValueRange memrefs) {
@@ -109,10 +106,9 @@ Value RuntimeBuilder::tensors(ValueRange memrefs) {
   for (auto [index, memref] : llvm::enumerate(memrefs)) {
     auto memrefType = cast<MemRefType>(memref.getType());
     int64_t bytes = llvm::divideCeil(memrefType.getElementTypeBitWidth(), 8);
-    Value descriptorValue =
-        UnrealizedConversionCastOp::create(
-            *this, types.convertType(memrefType), memref)
-            .getResult(0);
+    Value descriptorValue = UnrealizedConversionCastOp::create(
+                                *this, types.convertType(memrefType), memref)
+                                .getResult(0);
     MemRefDescriptor descriptor(descriptorValue);
     Value base = descriptor.bufferPtr(*this, getLoc(), types, memrefType);
     Value tensor = LLVM::PoisonOp::create(*this, type);
@@ -138,15 +134,15 @@ Value RuntimeBuilder::tensors(ValueRange memrefs) {
 Value RuntimeBuilder::memrefFrom(Value address, int64_t index,
                                  MemRefType memrefType) {
   LLVM::LLVMStructType type = tensorType();
-  Value place = LLVM::GEPOp::create(
-      *this, pointerType(), type, address,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value place =
+      LLVM::GEPOp::create(*this, pointerType(), type, address,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
   Value tensor = LLVM::LoadOp::create(*this, type, place);
   auto get = [&](ArrayRef<int64_t> position) -> Value {
     return LLVM::ExtractValueOp::create(*this, tensor, position);
   };
-  auto descriptor = MemRefDescriptor::poison(
-      *this, getLoc(), types.convertType(memrefType));
+  auto descriptor =
+      MemRefDescriptor::poison(*this, getLoc(), types.convertType(memrefType));
   Value data = get({0});
   descriptor.setAllocatedPtr(*this, getLoc(), data);
   descriptor.setAlignedPtr(*this, getLoc(), data);
@@ -188,16 +184,17 @@ Value RuntimeBuilder::packEnvironment(ValueRange values) {
   Value address = slot(type);
   Value environment = LLVM::PoisonOp::create(*this, type);
   for (auto [index, value] : llvm::enumerate(values))
-    environment = LLVM::InsertValueOp::create(
-        *this, environment, converted(*this, types, value),
-        static_cast<int64_t>(index));
+    environment = LLVM::InsertValueOp::create(*this, environment,
+                                              converted(*this, types, value),
+                                              static_cast<int64_t>(index));
   LLVM::StoreOp::create(*this, environment, address);
   return address;
 }
 
-SmallVector<Value> RuntimeBuilder::unpackEnvironment(
-    ImplicitLocOpBuilder &b, const LLVMTypeConverter &types, Value address,
-    TypeRange valueTypes) {
+SmallVector<Value>
+RuntimeBuilder::unpackEnvironment(ImplicitLocOpBuilder &b,
+                                  const LLVMTypeConverter &types, Value address,
+                                  TypeRange valueTypes) {
   LLVM::LLVMStructType type =
       environmentType(b.getContext(), types, valueTypes);
   Value environment = LLVM::LoadOp::create(b, type, address);
@@ -225,8 +222,8 @@ func::FuncOp mlir::ring::addCallback(ModuleOp module, StringRef name,
 
 Value mlir::ring::functionAddress(ImplicitLocOpBuilder &b,
                                   func::FuncOp function) {
-  Value constant = func::ConstantOp::create(
-      b, function.getFunctionType(), FlatSymbolRefAttr::get(function));
+  Value constant = func::ConstantOp::create(b, function.getFunctionType(),
+                                            FlatSymbolRefAttr::get(function));
   return UnrealizedConversionCastOp::create(
              b, LLVM::LLVMPointerType::get(b.getContext()), constant)
       .getResult(0);

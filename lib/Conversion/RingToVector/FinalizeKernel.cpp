@@ -54,8 +54,8 @@ void mlir::ring::buildFinalizeKernel(FinalizeOp op, KernelBuilder &b,
   b.loop(b.index(0), rows.count, 1, [&](Value r) {
     SmallVector<Value> at = {rows.batch, rows.head, r};
     Value total = memref::LoadOp::create(b, sum, at);
-    Value nothing = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total,
-                                          b.f32(0.0f));
+    Value nothing =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, b.f32(0.0f));
     // A query that saw nothing has acc 0; any divisor but 0 keeps it so.
     Value divisor =
         inAllLanes(b, arith::SelectOp::create(b, nothing, b.f32(1.0f), total));

@@ -61,8 +61,7 @@ SmallVector<Value> KernelBuilder::loop(Value from, Value to, int64_t step,
   auto op = scf::ForOp::create(*this, from, to, index(step), carried);
   InsertionGuard guard(*this);
   setInsertionPointToStart(op.getBody());
-  SmallVector<Value> next =
-      body(op.getInductionVar(), op.getRegionIterArgs());
+  SmallVector<Value> next = body(op.getInductionVar(), op.getRegionIterArgs());
   if (!carried.empty())
     scf::YieldOp::create(*this, next);
   return SmallVector<Value>(op.getResults());
@@ -101,8 +100,8 @@ Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
 
 Value KernelBuilder::load(Value memref, ValueRange indices, int64_t lanes) {
   auto type = cast<MemRefType>(memref.getType());
-  return vector::LoadOp::create(
-      *this, vectorOf(lanes, type.getElementType()), memref, indices);
+  return vector::LoadOp::create(*this, vectorOf(lanes, type.getElementType()),
+                                memref, indices);
 }
 
 void KernelBuilder::store(Value vector, Value memref, ValueRange indices) {
@@ -124,8 +123,7 @@ int64_t KernelBuilder::padded(int64_t columns) const {
 //===----------------------------------------------------------------------===//
 
 Value KernelBuilder::vmax(Value a, Value b) {
-  Value greater =
-      arith::CmpFOp::create(*this, arith::CmpFPredicate::OGT, a, b);
+  Value greater = arith::CmpFOp::create(*this, arith::CmpFPredicate::OGT, a, b);
   return arith::SelectOp::create(*this, greater, a, b);
 }
 
@@ -142,7 +140,8 @@ Value KernelBuilder::exp(Value x) {
   VectorType ints = vectorOf(lanes, getI32Type());
   auto splatInt = [&](int32_t value) -> Value {
     return arith::ConstantOp::create(
-        *this, DenseElementsAttr::get(ints, getI32IntegerAttr(value).getValue()));
+        *this,
+        DenseElementsAttr::get(ints, getI32IntegerAttr(value).getValue()));
   };
   // 2^(n + f) with n integral and |f| <= 0.5. NaN leaves n at -127 and stays in
   // f; a conversion of NaN to an integer would be poison.
@@ -151,10 +150,13 @@ Value KernelBuilder::exp(Value x) {
   Value n = math::RoundEvenOp::create(*this, vmax(t, splat(-127.0f, lanes)));
   Value f = fma(x, log2e, arith::NegFOp::create(*this, n));
   // Minimax for (2^f - 1) / f on [-0.5, 0.5], relative error below 2e-9.
-  static constexpr float kCoefficients[] = {
-      1.5353361959569156e-4f, 1.3398873852565885e-3f, 9.618436917662620e-3f,
-      5.5503323674201965e-2f, 2.4022647738456726e-1f, 6.931471824645996e-1f,
-      1.0f};
+  static constexpr float kCoefficients[] = {1.5353361959569156e-4f,
+                                            1.3398873852565885e-3f,
+                                            9.618436917662620e-3f,
+                                            5.5503323674201965e-2f,
+                                            2.4022647738456726e-1f,
+                                            6.931471824645996e-1f,
+                                            1.0f};
   Value p = splat(kCoefficients[0], lanes);
   for (float c : ArrayRef(kCoefficients).drop_front())
     p = fma(p, f, splat(c, lanes));
@@ -182,15 +184,13 @@ Value KernelBuilder::widen(Value value) {
   Value bits = arith::BitcastOp::create(*this, like(getI16Type()), value);
   Value wide = arith::ExtUIOp::create(*this, like(getI32Type()), bits);
   Type i32 = like(getI32Type());
-  TypedAttr sixteen =
-      isa<VectorType>(i32)
-          ? TypedAttr(DenseElementsAttr::get(cast<VectorType>(i32),
-                                             APInt(32, 16)))
-          : TypedAttr(getI32IntegerAttr(16));
+  TypedAttr sixteen = isa<VectorType>(i32)
+                          ? TypedAttr(DenseElementsAttr::get(
+                                cast<VectorType>(i32), APInt(32, 16)))
+                          : TypedAttr(getI32IntegerAttr(16));
   Value shift = arith::ConstantOp::create(*this, sixteen);
-  return arith::BitcastOp::create(
-      *this, like(getF32Type()),
-      arith::ShLIOp::create(*this, wide, shift));
+  return arith::BitcastOp::create(*this, like(getF32Type()),
+                                  arith::ShLIOp::create(*this, wide, shift));
 }
 
 Value KernelBuilder::narrow(Value value, Type element) {
@@ -222,8 +222,7 @@ Value KernelBuilder::rowView(Value source, Value batch, Value head, Value row,
   Value positions[] = {batch, head, row};
   for (auto [position, stride] : llvm::zip(positions, metadata.getStrides()))
     offset = add(offset, mul(position, stride));
-  auto layout =
-      StridedLayoutAttr::get(getContext(), ShapedType::kDynamic, {1});
+  auto layout = StridedLayoutAttr::get(getContext(), ShapedType::kDynamic, {1});
   auto rowType = MemRefType::get({columns}, type.getElementType(), layout);
   return memref::ReinterpretCastOp::create(
       *this, rowType, metadata.getBaseBuffer(), OpFoldResult(offset),
@@ -359,17 +358,16 @@ Value KernelBuilder::callRuntime(StringRef name, Type result,
   auto module = kernel->getParentOfType<ModuleOp>();
   SmallVector<Value> operands;
   for (Value argument : arguments)
-    operands.push_back(argument.getType().isIndex()
-                           ? arith::IndexCastOp::create(*this, getI64Type(),
-                                                        argument)
-                           : argument);
+    operands.push_back(
+        argument.getType().isIndex()
+            ? arith::IndexCastOp::create(*this, getI64Type(), argument)
+            : argument);
   auto type = getFunctionType(ValueRange(operands).getTypes(),
                               result ? TypeRange(result) : TypeRange());
   if (!module.lookupSymbol(name)) {
     auto declared = OpBuilder::atBlockEnd(module.getBody());
     func::FuncOp::create(declared, getLoc(), name, type).setPrivate();
   }
-  auto call =
-      func::CallOp::create(*this, name, type.getResults(), operands);
+  auto call = func::CallOp::create(*this, name, type.getResults(), operands);
   return result ? call.getResult(0) : Value();
 }

@@ -31,10 +31,10 @@ namespace mlir::ring {
 
 /// The shape of the register and cache blocking.
 struct TilePlan {
-  int64_t registerLanes; ///< f32 lanes of one vector register
-  int64_t lanes;         ///< queries of a register tile
-  int64_t queryTile;     ///< queries of a work item, a multiple of lanes
-  int64_t keyTile;       ///< keys met at once
+  int64_t registerLanes;    ///< f32 lanes of one vector register
+  int64_t lanes;            ///< queries of a register tile
+  int64_t queryTile;        ///< queries of a work item, a multiple of lanes
+  int64_t keyTile;          ///< keys met at once
   int64_t registerRows = 6; ///< keys, or value columns, of a register tile
 
   /// 6 rows of `lanes` accumulators, one vector of queries and one broadcast

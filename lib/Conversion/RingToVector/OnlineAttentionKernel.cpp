@@ -66,8 +66,9 @@ OnlineAttentionKernel::OnlineAttentionKernel(OnlineAttentionOp op,
                                              func::FuncOp kernel)
     : op(op), b(b), plan(b.plan), item(kernel.getArgument(0)),
       query(kernel.getArgument(1)), key(kernel.getArgument(2)),
-      value(kernel.getArgument(3)), slices(kernel.getArgument(4)), acc(kernel.getArgument(5)),
-      max(kernel.getArgument(6)), sum(kernel.getArgument(7)) {
+      value(kernel.getArgument(3)), slices(kernel.getArgument(4)),
+      acc(kernel.getArgument(5)), max(kernel.getArgument(6)),
+      sum(kernel.getArgument(7)) {
   depth = cast<MemRefType>(query.getType()).getDimSize(3);
   valueDepth = cast<MemRefType>(value.getType()).getDimSize(3);
   lanes = plan.lanes;
@@ -106,10 +107,10 @@ void OnlineAttentionKernel::decodeItem() {
   kvHead = divide(head, b.index(heads / kvHeads));
 
   Value tile = b.index(plan.queryTile);
-  Value tiles = arith::IndexCastOp::create(
-      b, b.getIndexType(),
-      b.callRuntime("ring_slices_query_ranges", b.getI64Type(),
-                    {slices, tile}));
+  Value tiles =
+      arith::IndexCastOp::create(b, b.getIndexType(),
+                                 b.callRuntime("ring_slices_query_ranges",
+                                               b.getI64Type(), {slices, tile}));
   Value index = b.sub(b.sub(tiles, b.index(1)), divide(item, rows));
   b.callRuntime("ring_slices_query_range", {},
                 {slices, tile, index, b.pointer(range)});
@@ -145,13 +146,12 @@ void OnlineAttentionKernel::loadState() {
   });
   b.unpackRows(acc, batch, head, queryBegin, queryCount, valueDepth, stage);
   b.transpose(stage, accT, plan.queryTile, wide);
-  b.loop(b.index(0), b.index(plan.queryTile), plan.registerLanes,
-         [&](Value r) {
-           b.store(b.splat(-std::numeric_limits<float>::infinity(),
-                           plan.registerLanes),
-                   maxOf, r);
-           b.store(b.splat(0.0f, plan.registerLanes), sumOf, r);
-         });
+  b.loop(b.index(0), b.index(plan.queryTile), plan.registerLanes, [&](Value r) {
+    b.store(
+        b.splat(-std::numeric_limits<float>::infinity(), plan.registerLanes),
+        maxOf, r);
+    b.store(b.splat(0.0f, plan.registerLanes), sumOf, r);
+  });
   b.loop(b.index(0), queryCount, 1, [&](Value r) {
     SmallVector<Value> indices = {batch, head, b.add(queryBegin, r)};
     for (auto [from, to] : {std::pair(max, maxOf), std::pair(sum, sumOf)}) {
@@ -185,9 +185,10 @@ Value OnlineAttentionKernel::visible(Value key, Value group) {
 }
 
 /// Scores of `rows` keys from tile row `row` on, stored; returns the maximum.
-SmallVector<Value>
-OnlineAttentionKernel::scoreRows(Value row, int64_t rows, Value firstKey,
-                                 Value group, Value maxScore, bool partial) {
+SmallVector<Value> OnlineAttentionKernel::scoreRows(Value row, int64_t rows,
+                                                    Value firstKey, Value group,
+                                                    Value maxScore,
+                                                    bool partial) {
   SmallVector<Value> zeros(rows, b.splat(0.0f, lanes));
   SmallVector<Value> dots = b.loop(
       b.index(0), b.index(depth), 1, zeros, [&](Value d, ValueRange carried) {
@@ -241,8 +242,8 @@ void OnlineAttentionKernel::accumulateColumns(Value column, int64_t columns,
   for (int64_t c = 0; c < columns; ++c)
     start.push_back(
         b.vmul(b.load(accT, {b.add(column, c), group}, lanes), decay));
-  SmallVector<Value> sums = b.loop(
-      b.index(0), count, 1, start, [&](Value j, ValueRange carried) {
+  SmallVector<Value> sums =
+      b.loop(b.index(0), count, 1, start, [&](Value j, ValueRange carried) {
         Value weight = b.load(weights, {j, group}, lanes);
         Value sees = spare ? visible(b.add(firstKey, j), group) : Value();
         SmallVector<Value> next;
@@ -261,7 +262,9 @@ void OnlineAttentionKernel::accumulateColumns(Value column, int64_t columns,
 
 void OnlineAttentionKernel::accumulate(Value count, Value firstKey, Value group,
                                        bool spare) {
-  int64_t rows = plan.registerRows, whole = valueDepth / rows * rows;
+  // The rare path is kept small rather than fast.
+  int64_t rows = spare ? 1 : plan.registerRows;
+  int64_t whole = valueDepth / rows * rows;
   if (whole > 0)
     b.loop(b.index(0), b.index(whole), rows, [&](Value c) {
       accumulateColumns(c, rows, count, firstKey, group, spare);
@@ -291,19 +294,16 @@ Value OnlineAttentionKernel::hasNonFiniteValues(Value count) {
 void OnlineAttentionKernel::tile(Value firstKey, Value count, Value group,
                                  bool partial) {
   int64_t rows = plan.registerRows;
-  Value whole = b.mul(
-      Value(arith::DivUIOp::create(b, count, b.index(rows))), b.index(rows));
+  Value whole = b.mul(Value(arith::DivUIOp::create(b, count, b.index(rows))),
+                      b.index(rows));
   Value newMax = b.load(maxOf, group, lanes);
-  newMax = b.loop(b.index(0), whole, rows, newMax,
-                  [&](Value row, ValueRange carried) {
-                    return scoreRows(row, rows, firstKey, group, carried[0],
-                                     partial);
-                  })[0];
-  newMax = b.loop(whole, count, 1, newMax,
-                  [&](Value row, ValueRange carried) {
-                    return scoreRows(row, 1, firstKey, group, carried[0],
-                                     partial);
-                  })[0];
+  newMax = b.loop(
+      b.index(0), whole, rows, newMax, [&](Value row, ValueRange carried) {
+        return scoreRows(row, rows, firstKey, group, carried[0], partial);
+      })[0];
+  newMax = b.loop(whole, count, 1, newMax, [&](Value row, ValueRange carried) {
+    return scoreRows(row, 1, firstKey, group, carried[0], partial);
+  })[0];
   softmax(count, group, newMax);
 }
 
@@ -343,11 +343,12 @@ void OnlineAttentionKernel::build() {
     return memref::LoadOp::create(b, range, ValueRange{b.index(i)});
   };
   auto visit = [&] {
-    Value begin = arith::IndexCastOp::create(b, b.getIndexType(), rangeField(0));
+    Value begin =
+        arith::IndexCastOp::create(b, b.getIndexType(), rangeField(0));
     Value end = arith::IndexCastOp::create(b, b.getIndexType(), rangeField(1));
     Value zero = arith::ConstantOp::create(b, b.getI64IntegerAttr(0));
-    Value full = arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                       rangeField(2), zero);
+    Value full =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, rangeField(2), zero);
     b.branch(
         full, [&] { keyRange(begin, end, /*partial=*/false); },
         [&] { keyRange(begin, end, /*partial=*/true); });

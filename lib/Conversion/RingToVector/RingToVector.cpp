@@ -64,9 +64,9 @@ ConvertRingToVectorPass::kernelFor(Operation *op, StringRef stem, Filler fill) {
     inputs.push_back(isa<SlicesType>(type)
                          ? LLVM::LLVMPointerType::get(op->getContext())
                          : type);
-  kernel = func::FuncOp::create(op->getLoc(),
-                                (parent.getName() + "_" + stem).str(),
-                                builder.getFunctionType(inputs, {}));
+  kernel =
+      func::FuncOp::create(op->getLoc(), (parent.getName() + "_" + stem).str(),
+                           builder.getFunctionType(inputs, {}));
   kernel.setPrivate();
   SymbolTable(getOperation()).insert(kernel, Block::iterator(parent));
   kernel.addEntryBlock();
@@ -108,17 +108,17 @@ LogicalResult ConvertRingToVectorPass::convert(OnlineAttentionOp op) {
   Type pointer = LLVM::LLVMPointerType::get(&getContext());
   Value slices = UnrealizedConversionCastOp::create(b, pointer, op.getSlices())
                      .getResult(0);
-  Value tile = arith::ConstantOp::create(
-      b, b.getI64IntegerAttr(plan->queryTile));
-  auto call = func::CallOp::create(b, "ring_slices_query_ranges",
-                                   TypeRange(b.getI64Type()),
-                                   ValueRange{slices, tile});
-  Value tiles = arith::IndexCastOp::create(b, b.getIndexType(),
-                                           call.getResult(0));
+  Value tile =
+      arith::ConstantOp::create(b, b.getI64IntegerAttr(plan->queryTile));
+  auto call =
+      func::CallOp::create(b, "ring_slices_query_ranges",
+                           TypeRange(b.getI64Type()), ValueRange{slices, tile});
+  Value tiles =
+      arith::IndexCastOp::create(b, b.getIndexType(), call.getResult(0));
   Value batch = memref::DimOp::create(b, op.getQuery(), 0);
   Value heads = memref::DimOp::create(b, op.getQuery(), 1);
-  Value count = arith::MulIOp::create(
-      b, tiles, arith::MulIOp::create(b, batch, heads));
+  Value count =
+      arith::MulIOp::create(b, tiles, arith::MulIOp::create(b, batch, heads));
   Value round = roundOf(b, op.getLoc(), op.getSlices());
   // To a kernel a work list is the address of the runtime's struct.
   SmallVector<Value> operands(op->getOperands());

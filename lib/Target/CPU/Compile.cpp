@@ -42,8 +42,8 @@ CPUTarget::machine() const {
         llvm::TargetRegistry::lookupTarget(builder->getTargetTriple(), error);
     if (!target)
       return compileError(error);
-    std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(
-        builder->getTargetTriple(), "", ""));
+    std::unique_ptr<llvm::MCSubtargetInfo> info(
+        target->createMCSubtargetInfo(builder->getTargetTriple(), "", ""));
     if (!info->isCPUStringValid(cpu))
       return compileError("unknown CPU '" + cpu + "'");
     builder->setCPU(cpu);
@@ -123,7 +123,7 @@ llvm::Error mlir::ring::writeObject(ModuleOp module,
   file.os().flush();
   if (file.os().has_error())
     return compileError("cannot write '" + path +
-                   "': " + file.os().error().message());
+                        "': " + file.os().error().message());
   file.keep();
   return llvm::Error::success();
 }

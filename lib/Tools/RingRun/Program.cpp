@@ -28,8 +28,7 @@ namespace ring::tools {
 // The entry function
 //===----------------------------------------------------------------------===//
 
-FailureOr<func::FuncOp> findEntry(ModuleOp module,
-                                               StringRef name) {
+FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   if (!name.empty()) {
     auto function = module.lookupSymbol<func::FuncOp>(name);
     if (!function || function.isExternal())
@@ -70,8 +69,8 @@ static std::optional<ElementType> elementType(Type type) {
 }
 
 LogicalResult readSignatures(func::FuncOp function,
-                                          std::vector<Signature> &arguments,
-                                          std::vector<Signature> &results) {
+                             std::vector<Signature> &arguments,
+                             std::vector<Signature> &results) {
   auto read = [&](Type type, std::vector<Signature> &into) -> LogicalResult {
     auto tensor = dyn_cast<RankedTensorType>(type);
     std::optional<ElementType> element =
@@ -127,8 +126,8 @@ static FailureOr<std::vector<AttentionProbe>> addProbes(func::FuncOp function) {
     add(op.getLse(), probe.lse);
     auto queries = cast<ShapedType>(op.getQuery().getType());
     auto keys = cast<ShapedType>(op.getKey().getType());
-    probe.spec.mask = op.getEffectiveMask().bind(queries.getDimSize(2),
-                                                 keys.getDimSize(2));
+    probe.spec.mask =
+        op.getEffectiveMask().bind(queries.getDimSize(2), keys.getDimSize(2));
     probe.spec.scale = op.getEffectiveScale();
     if (std::optional<APFloat> softcap = op.getSoftcap())
       probe.spec.softcap = softcap->convertToFloat();
@@ -140,9 +139,9 @@ static FailureOr<std::vector<AttentionProbe>> addProbes(func::FuncOp function) {
     return failure();
   auto ret = cast<func::ReturnOp>(function.back().getTerminator());
   ret.getOperandsMutable().append(extra);
-  function.setFunctionType(
-      FunctionType::get(function.getContext(), function.getArgumentTypes(),
-                        ret.getOperandTypes()));
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             function.getArgumentTypes(),
+                                             ret.getOperandTypes()));
   return probes;
 }
 
@@ -224,8 +223,8 @@ static LogicalResult emitObject(ModuleOp lowered, StringRef header,
   std::error_code code;
   llvm::raw_fd_ostream os(path, code);
   if (code)
-    return lowered.emitError("cannot write '") << path << "': "
-                                               << code.message();
+    return lowered.emitError("cannot write '")
+           << path << "': " << code.message();
   os << header;
   if (llvm::Error error =
           mlir::ring::writeObject(lowered, machine, options.object))
@@ -328,7 +327,7 @@ static std::vector<int64_t> descriptor(const Array &array) {
 }
 
 llvm::Expected<RunOutcome> runProgram(Program &program, void *host,
-                        const std::vector<Array> &arguments) {
+                                      const std::vector<Array> &arguments) {
   RunOutcome outcome;
   for (const Signature &result : program.results) {
     auto array = Array::allocate(result.type, result.shape);

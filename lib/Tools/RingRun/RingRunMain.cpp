@@ -76,7 +76,7 @@ class Progress {
 public:
   void operator()(StringRef what) {
     if (shown())
-      llvm::errs() << "\r\x1b[K" << what << " ..." ;
+      llvm::errs() << "\r\x1b[K" << what << " ...";
   }
   ~Progress() {
     if (shown())
@@ -129,8 +129,7 @@ int Run::refuse() {
   return Refused;
 }
 
-llvm::Expected<std::vector<Array>>
-Run::readArguments(const Program &program) {
+llvm::Expected<std::vector<Array>> Run::readArguments(const Program &program) {
   std::vector<Array> arguments;
   for (auto [index, signature] : llvm::enumerate(program.arguments)) {
     std::string what = "input " + std::to_string(index);
@@ -148,7 +147,8 @@ Run::readArguments(const Program &program) {
     auto array = Array::allocate(signature.type, signature.shape);
     if (!array)
       return array.takeError();
-    if (llvm::Error error = fillNormal(*array, options.random.value_or(0), index))
+    if (llvm::Error error =
+            fillNormal(*array, options.random.value_or(0), index))
       return std::move(error);
     arguments.push_back(std::move(*array));
   }
@@ -180,14 +180,11 @@ llvm::Error Run::checkAttentions(const Program &program,
                                  bool &right) {
   report.maxError.emplace();
   for (auto [index, probe] : llvm::enumerate(program.probes)) {
-    auto at = [&](int place) {
-      return place < 0 ? nullptr : &results[place];
-    };
-    AttentionOperands operands{at(probe.query),        at(probe.key),
-                               at(probe.value),        at(probe.bias),
-                               at(probe.querySegments), at(probe.keySegments),
-                               at(probe.lengths),      at(probe.offsets),
-                               at(probe.sinks)};
+    auto at = [&](int place) { return place < 0 ? nullptr : &results[place]; };
+    AttentionOperands operands{
+        at(probe.query),   at(probe.key),           at(probe.value),
+        at(probe.bias),    at(probe.querySegments), at(probe.keySegments),
+        at(probe.lengths), at(probe.offsets),       at(probe.sinks)};
     auto errors =
         checkAttention(operands, probe.spec, *at(probe.out), at(probe.lse),
                        static_cast<unsigned>(options.threads));
@@ -204,8 +201,7 @@ llvm::Error Run::checkAttentions(const Program &program,
 }
 
 /// What the IR says must have happened, did.
-bool Run::countersAgree(const Program &program,
-                        const ring_counters &counters) {
+bool Run::countersAgree(const Program &program, const ring_counters &counters) {
   int64_t transfers = 0, bytes = 0;
   for (const AttentionCounts &attention : program.counts) {
     transfers += attention.transfers;
@@ -215,9 +211,9 @@ bool Run::countersAgree(const Program &program,
   bytes *= options.repeat;
   if (transfers == counters.transfers && bytes == counters.bytes_sent)
     return true;
-  llvm::errs() << "ring-run: the program has " << transfers
-               << " transfers and " << bytes << " bytes, the runtime counted "
-               << counters.transfers << " and " << counters.bytes_sent << "\n";
+  llvm::errs() << "ring-run: the program has " << transfers << " transfers and "
+               << bytes << " bytes, the runtime counted " << counters.transfers
+               << " and " << counters.bytes_sent << "\n";
   return false;
 }
 
@@ -294,17 +290,15 @@ int Run::operator()() {
 
   for (auto *files : {&options.outputs, &options.expected})
     if (!files->empty() && files->rbegin()->first >= program->ownResults)
-      return fail("@" + program->entry + " has " +
-                      Twine(program->ownResults) + " results, there is no " +
-                      Twine(files->rbegin()->first),
+      return fail("@" + program->entry + " has " + Twine(program->ownResults) +
+                      " results, there is no " + Twine(files->rbegin()->first),
                   Usage);
   if (!options.inputs.empty() &&
       options.inputs.rbegin()->first >= program->arguments.size())
-    return fail("@" + program->entry + " has " +
-                    Twine(program->arguments.size()) +
-                    " arguments, there is no " +
-                    Twine(options.inputs.rbegin()->first),
-                Usage);
+    return fail(
+        "@" + program->entry + " has " + Twine(program->arguments.size()) +
+            " arguments, there is no " + Twine(options.inputs.rbegin()->first),
+        Usage);
   for (size_t i = 0; i < program->arguments.size(); ++i)
     if (!options.random && !options.inputs.count(i))
       return fail("no value for argument " + Twine(i) +
@@ -347,7 +341,7 @@ int Run::operator()() {
     if (llvm::Error error = writeNpy(path, results[index]))
       return fail(std::move(error), Refused);
   if (!options.trace.empty() &&
-      ring_host_write_trace(host.get(), options.trace.c_str()) != 0)
+      !ring_host_write_trace(host.get(), options.trace.c_str()))
     return fail("cannot write '" + options.trace + "'", Refused);
   bool right = countersAgree(*program, counters);
   if (llvm::Error error = compareWithFiles(results, right))
@@ -365,8 +359,8 @@ int Run::operator()() {
 int ringRunMain(int argc, char **argv) {
   auto options = parseOptions(argc, argv);
   if (!options) {
-    llvm::errs() << "ring-run: error: "
-                 << llvm::toString(options.takeError()) << "\n";
+    llvm::errs() << "ring-run: error: " << llvm::toString(options.takeError())
+                 << "\n";
     return Usage;
   }
   return Run(std::move(*options))();

@@ -103,7 +103,7 @@ runPrefix(ModuleOp module, const RunOptions &options, size_t optional) {
 }
 
 std::optional<int> verifyEach(ModuleOp module, const RunOptions &options,
-                        llvm::function_ref<void(StringRef)> say) {
+                              llvm::function_ref<void(StringRef)> say) {
   mlir::ring::ProgramOptions shape;
   shape.layout = options.layout.value_or("zigzag");
   std::vector<std::string> names = {"no optional pass"};

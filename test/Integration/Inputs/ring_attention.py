@@ -14,7 +14,24 @@ from typing import NamedTuple, Optional
 import numpy as np
 
 LAYOUTS = ("contiguous", "zigzag", "striped", "balanced")
-RANKS = (1, 2, 3, 4, 8)
+
+
+def configurations():
+    """(ranks, layout): each layout with few and with many ranks, in half the
+    time of all combinations; those with RING_TEST_ALL in the environment."""
+    if "RING_TEST_ALL" in os.environ:
+        return [(n, layout) for n in (1, 2, 3, 4, 8) for layout in LAYOUTS]
+    return [
+        (1, "zigzag"),
+        (2, "contiguous"),
+        (2, "zigzag"),
+        (3, "striped"),
+        (3, "balanced"),
+        (4, "contiguous"),
+        (4, "zigzag"),
+        (8, "striped"),
+        (8, "balanced"),
+    ]
 
 
 def to_bf16(x):
@@ -105,7 +122,7 @@ def excess(reference, out, lse, v, dtype):
     """Errors of out and lse as multiples of the tolerance; right up to 1."""
     size = reference.size[..., None]
     if dtype == "f32":
-        allowed = 1e-5 * (1 + size / 32) * abs(v[np.isfinite(v)]).max() + 0 * out
+        allowed = 1e-5 * (1 + size / 32) * abs(v[np.isfinite(v)]).max()
     else:
         unit = {"bf16": 2.0**-8, "f16": 2.0**-11}[dtype]
         least = {"bf16": 1e-38, "f16": 2.0**-24}[dtype]

@@ -16,8 +16,7 @@ namespace mlir::ring {
 
 /// Declares the host and rank functions of a sharded module, which still has
 /// tensors (forms 1 to 4), for C.
-void printHeader(ModuleOp module, llvm::StringRef guard,
-                 llvm::raw_ostream &os);
+void printHeader(ModuleOp module, llvm::StringRef guard, llvm::raw_ostream &os);
 
 } // namespace mlir::ring
 

@@ -10,6 +10,7 @@
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::ring {
 #define GEN_PASS_DEF_APPLYLAYOUTPASS
@@ -40,17 +41,32 @@ static std::pair<Value, Value> tableConstants(func::FuncOp function,
   return {queries, keys};
 }
 
-/// Gives `table` to an operand; erases the constant it replaces once dead.
-static void replaceTable(OpOperand &operand, Value table) {
-  Operation *old = operand.get().getDefiningOp();
-  operand.set(table);
-  if (old && isOpTriviallyDead(old))
-    old->erase();
-}
+namespace {
+/// Gives tables to operands.
+class TableReplacer {
+public:
+  void replace(OpOperand &operand, Value table) {
+    if (Operation *old = operand.get().getDefiningOp())
+      replaced.insert(old);
+    operand.set(table);
+  }
+  /// Erases the constants that nobody uses any more. Not earlier: one operand
+  /// may be given a table twice.
+  void eraseDead() {
+    for (Operation *old : replaced)
+      if (isOpTriviallyDead(old))
+        old->erase();
+  }
+
+private:
+  llvm::SetVector<Operation *> replaced;
+};
+} // namespace
 
 /// The scatters of the operands and the gathers of the results of one call.
 static LogicalResult retableCall(func::CallOp call,
-                                 const ::ring::LayoutPair &tables) {
+                                 const ::ring::LayoutPair &tables,
+                                 TableReplacer &replacer) {
   auto host = call->getParentOfType<func::FuncOp>();
   if (!host)
     return call.emitError("call of a rank function outside a func.func");
@@ -66,14 +82,14 @@ static LogicalResult retableCall(func::CallOp call,
       scatter = cast<ScatterOp>(OpBuilder(call).clone(*scatter));
       call.setOperand(index, scatter.getLocal());
     }
-    replaceTable(scatter.getTableMutable(), index == 0 ? queries : keys);
+    replacer.replace(scatter.getTableMutable(), index == 0 ? queries : keys);
   }
   for (Value result : call.getResults())
     for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {
       auto gather = dyn_cast<GatherOp>(user);
       if (!gather)
         return user->emitError("uses a local tensor outside ring.gather");
-      replaceTable(gather.getTableMutable(), queries);
+      replacer.replace(gather.getTableMutable(), queries);
     }
   return success();
 }
@@ -90,13 +106,15 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
   ::ring::LayoutPair tables =
       layout.tables(program.ranks(), old.queryCount, old.keyCount, old.mask);
   auto [queries, keys] = tableConstants(function, tables, function.getLoc());
+  TableReplacer replacer;
   for (SlicesOp op : program.slices) {
-    replaceTable(op.getQueryTableMutable(), queries);
-    replaceTable(op.getKeyTableMutable(), keys);
+    replacer.replace(op.getQueryTableMutable(), queries);
+    replacer.replace(op.getKeyTableMutable(), keys);
   }
   for (func::CallOp call : calls)
-    if (failed(retableCall(call, tables)))
+    if (failed(retableCall(call, tables, replacer)))
       return failure();
+  replacer.eraseDead();
   function->setAttr(kLayoutAttrName, layout);
 
   ::ring::RingCounts counts =

@@ -153,9 +153,9 @@ void Travellers::convert() {
       block.setType(bufferType(block.getType()));
   for (OpOperand *use : entering) {
     b.setInsertionPoint(use->getOwner());
-    use->set(bufferization::ToBufferOp::create(
-        b, use->getOwner()->getLoc(), bufferType(use->get().getType()),
-        use->get(), /*read_only=*/true));
+    use->set(bufferization::ToBufferOp::create(b, use->getOwner()->getLoc(),
+                                               bufferType(use->get().getType()),
+                                               use->get(), /*read_only=*/true));
   }
 
   auto convertFuture = [](Value value) {

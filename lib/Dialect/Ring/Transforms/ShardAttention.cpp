@@ -89,8 +89,7 @@ static SmallVector<Value> identityState(ImplicitLocOpBuilder &b, Value query,
   wide.push_back(b.getIndexAttr(valueDepth));
   auto filled = [&](ArrayRef<OpFoldResult> sizes, float value) -> Value {
     Value empty = tensor::EmptyOp::create(b, sizes, f32);
-    Value scalar =
-        arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+    Value scalar = arith::ConstantOp::create(b, b.getF32FloatAttr(value));
     return linalg::FillOp::create(b, scalar, empty).getResult(0);
   };
   return {filled(wide, 0.0f),
@@ -107,8 +106,8 @@ static SmallVector<Value> buildRounds(ImplicitLocOpBuilder &b,
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value rounds = arith::ConstantIndexOp::create(b, ring.ranks);
-  Value rank = shard::ProcessLinearIndexOp::create(b, b.getIndexType(),
-                                                   ring.grid);
+  Value rank =
+      shard::ProcessLinearIndexOp::create(b, b.getIndexType(), ring.grid);
   SmallVector<Value> carried = identityState(b, query, valueDepth);
   carried.append({key, value});
 
@@ -130,8 +129,8 @@ static SmallVector<Value> buildRounds(ImplicitLocOpBuilder &b,
         /*softcap=*/FloatAttr(), args[0], args[1], args[2]);
 
     Value next = arith::AddIOp::create(b, round, one);
-    Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next,
-                                       rounds);
+    Value more =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, rounds);
     auto guarded = scf::IfOp::create(
         b, more,
         [&](OpBuilder &nested, Location loc) {
@@ -166,9 +165,9 @@ static func::FuncOp buildRankFunction(AttentionOp attention, const Ring &ring,
     results.push_back(local(result));
 
   OpBuilder builder(context);
-  auto function = func::FuncOp::create(
-      attention.getLoc(), (host.getName() + "_rank").str(),
-      builder.getFunctionType(inputs, results));
+  auto function =
+      func::FuncOp::create(attention.getLoc(), (host.getName() + "_rank").str(),
+                           builder.getFunctionType(inputs, results));
   function.setPrivate();
   function->setAttr(kRankOfAttrName, FlatSymbolRefAttr::get(host));
   function->setAttr(kLayoutAttrName,
@@ -180,9 +179,10 @@ static func::FuncOp buildRankFunction(AttentionOp attention, const Ring &ring,
         value = body->getArgument(2);
   Value queryTable =
       arith::ConstantOp::create(b, tableAttr(context, tables.queries));
-  Value keyTable = arith::ConstantOp::create(b, tableAttr(context, tables.keys));
-  SmallVector<Value> state = buildRounds(b, attention, ring, query, key, value,
-                                         queryTable, keyTable);
+  Value keyTable =
+      arith::ConstantOp::create(b, tableAttr(context, tables.keys));
+  SmallVector<Value> state =
+      buildRounds(b, attention, ring, query, key, value, queryTable, keyTable);
 
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), query);
   SmallVector<OpFoldResult> rows(sizes.begin(), std::prev(sizes.end()));
@@ -251,8 +251,7 @@ void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
   ::ring::LayoutPair tables =
       layout.tables(ring.ranks, queries, keys,
                     attention.getEffectiveMask().bind(queries, keys));
-  func::FuncOp rankFunction =
-      buildRankFunction(attention, ring, host, tables);
+  func::FuncOp rankFunction = buildRankFunction(attention, ring, host, tables);
   symbols.insert(rankFunction, std::next(Block::iterator(host)));
 
   ImplicitLocOpBuilder b(attention.getLoc(), attention);
@@ -263,7 +262,8 @@ void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
   auto scatter = [&](Value whole, Value table) -> Value {
     auto type = cast<RankedTensorType>(whole.getType());
     return ScatterOp::create(b, localType(type, kSequenceDim), whole, table,
-                             b.getI64IntegerAttr(kSequenceDim), ring.grid, ring.axis);
+                             b.getI64IntegerAttr(kSequenceDim), ring.grid,
+                             ring.axis);
   };
   Value operands[] = {scatter(attention.getQuery(), queryTable),
                       scatter(attention.getKey(), keyTable),
@@ -271,13 +271,12 @@ void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
   auto call = func::CallOp::create(b, rankFunction, operands);
   for (auto [whole, local] :
        llvm::zip_equal(attention->getResults(), call.getResults()))
-    whole.replaceAllUsesWith(GatherOp::create(b, whole.getType(), local,
-                                              queryTable, b.getI64IntegerAttr(kSequenceDim),
-                                              ring.grid, ring.axis));
-  remark::passed(attention.getLoc(),
-                 remark::RemarkOpts::name("ShardAttention")
-                     .category("ring-shard-attention")
-                     .function(host.getName()))
+    whole.replaceAllUsesWith(GatherOp::create(
+        b, whole.getType(), local, queryTable,
+        b.getI64IntegerAttr(kSequenceDim), ring.grid, ring.axis));
+  remark::passed(attention.getLoc(), remark::RemarkOpts::name("ShardAttention")
+                                         .category("ring-shard-attention")
+                                         .function(host.getName()))
       << remark::add("sharded over ranks")
       << remark::metric("ranks", ring.ranks)
       << remark::metric("variant", "pass-kv");

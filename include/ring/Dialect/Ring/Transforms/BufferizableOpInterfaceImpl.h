@@ -1,4 +1,5 @@
-//===- BufferizableOpInterfaceImpl.h - Bufferization of ring ops -*- C++ -*-===//
+//===- BufferizableOpInterfaceImpl.h - Bufferization of ring ops -*- C++
+//-*-===//
 //
 // Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
