@@ -80,6 +80,7 @@ void mlir::ring::populateCPULowering(OpPassManager &pm,
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createExportInterfacePass());
+  pm.addPass(createSplitConstantsPass());
 }
 
 namespace {

@@ -59,7 +59,8 @@ private:
     auto where = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
     std::string text = diagnostic.str();
     std::replace(text.begin(), text.end(), '\n', ' ');
-    if (where)
+    // What belongs to no op in particular is located at the start of the file.
+    if (where && where.getLine() > 0)
       llvm::errs() << where.getFilename().getValue() << ":" << where.getLine()
                    << ":" << where.getColumn();
     else

@@ -36,4 +36,13 @@ def ExportInterfacePass : Pass<"ring-export-interface", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def SplitConstantsPass : Pass<"ring-split-constants", "::mlir::ModuleOp"> {
+  let summary = "give each use of an LLVM constant its own";
+  let description = [{
+    Whether two constants are equal depends on the number of ranks, so sharing
+    them makes the size of a program depend on it. LLVM shares them again.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // RING_CONVERSION_RINGTOLLVM_PASSES_TD

@@ -111,9 +111,9 @@
 
 // A bound that others use as well stays theirs.
 // RUN: ring-opt %t/shared_bound.mlir --ring-classify-blocks | %{check} BOUND
-// BOUND-DAG:   %[[N:.*]] = arith.constant 4 : index
-// BOUND-DAG:   %[[R:.*]] = arith.constant 2 : index
+// BOUND:       %[[N:.*]] = arith.constant 4 : index
 // BOUND:       call @use(%[[N]])
+// BOUND:       %[[R:.*]] = arith.constant 2 : index
 // BOUND:       scf.for %{{.*}} = %{{.*}} to %[[R]] step
 
 //===----------------------------------------------------------------------===//

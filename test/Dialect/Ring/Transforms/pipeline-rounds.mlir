@@ -175,7 +175,7 @@
 // REDEFINE: %{edit} = 's/yield %%kb, %%vb/yield %%vb, %%kb/'
 // RUN: %{edited}
 // Something else happens with the transfer.
-// REDEFINE: %{edit} = 's/branch: nothing/\n call @tick() : () -> ()/'
+// REDEFINE: %{edit} = 's/branch: nothing/\n func.call @tick() : () -> ()/'
 // RUN: %{edited}
 // The guard has another round.
 // REDEFINE: %{edit} = 's/addi %%i, %%c1/addi %%i, %%c2/'
@@ -184,7 +184,7 @@
 // REDEFINE: %{edit} = 's/cmpi slt, %%next, %%n/cmpi slt, %%next, %%c2/'
 // RUN: %{edited}
 // Others use the guard.
-// REDEFINE: %{edit} = 's/guard: nothing/\n call @see(%%more) : (i1) -> ()/'
+// REDEFINE: %{edit} = 's/guard: nothing/\n func.call @see(%%more) : (i1) -> ()/'
 // RUN: %{edited}
 // The state is where a block should be.
 // REDEFINE: %{edit} = 's/%%kv#0, %%kv#1 :/%%kv#1, %%kv#0 :/'

@@ -1,0 +1,132 @@
+// RUN: split-file %s %t
+// DEFINE: %{check} = FileCheck %s --implicit-check-not="= ring." --implicit-check-not=shard. --check-prefix
+
+//===----------------------------------------------------------------------===//
+// Work lists
+//===----------------------------------------------------------------------===//
+
+// All of a mask is told: causal, left, right, chunk, prefix, and whether
+// positions are counted from the ends. A side that is unbounded is the largest
+// number.
+// RUN: ring-opt %t/slices.mlir --convert-ring-to-llvm | %{check} SLICES
+// SLICES-LABEL: func.func @f(
+// SLICES-SAME:    %{{[^:]*}}: !llvm.ptr, %[[Q:[^:]*]]: memref<4x5xi64>, %[[K:[^:]*]]: memref<3x5xi64>, %[[RANK:[^:]*]]: index, %[[OWNER:[^:]*]]: index
+// SLICES:         memref.extract_aligned_pointer_as_index %[[Q]]
+// SLICES:         memref.extract_aligned_pointer_as_index %[[K]]
+// SLICES-DAG:     %[[R:.*]] = arith.index_cast %[[RANK]] : index to i64
+// SLICES-DAG:     %[[O:.*]] = arith.index_cast %[[OWNER]] : index to i64
+// SLICES-DAG:     %[[LEFT:.*]] = arith.constant 7 : i64
+// SLICES-DAG:     %[[RIGHT:.*]] = arith.constant 9223372036854775807 : i64
+// SLICES-DAG:     %[[CHUNK:.*]] = arith.constant 11 : i64
+// SLICES-DAG:     %[[PREFIX:.*]] = arith.constant 3 : i64
+// SLICES:         call @ring_slices_init(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[R]], %[[O]], %[[CLASSIFIED:[^,]*]], %[[CAUSAL:[^,]*]], %[[LEFT]], %[[RIGHT]], %[[CHUNK]], %[[PREFIX]], %[[ENDS:[^,)]*]])
+// Whole, without a mask.
+// SLICES:         call @ring_slices_init(
+// The flags, in words of their own.
+// RUN: ring-opt %t/slices.mlir --convert-ring-to-llvm --canonicalize | %{check} FLAGS
+// FLAGS-DAG:      %[[NO:.*]] = arith.constant 0 : i32
+// FLAGS-DAG:      %[[YES:.*]] = arith.constant 1 : i32
+// FLAGS:          call @ring_slices_init({{(([^,]*, ){7})}}%[[YES]], %[[YES]], {{(([^,]*, ){4})}}%[[YES]])
+// FLAGS:          call @ring_slices_init({{(([^,]*, ){7})}}%[[NO]], %[[NO]], {{(([^,]*, ){4})}}%[[NO]])
+
+//===----------------------------------------------------------------------===//
+// Kernels on the pool
+//===----------------------------------------------------------------------===//
+
+// An item is one call of the callback, which unpacks what the kernel takes. Two
+// calls of one kernel share it.
+// RUN: ring-opt %t/parallel.mlir --convert-ring-to-llvm | %{check} PARALLEL
+// PARALLEL-DAG:   llvm.mlir.global internal constant @ring_string_kernel("kernel\00")
+// PARALLEL-LABEL: func.func private @f_kernel(
+// PARALLEL-SAME:    %{{[^:]*}}: index, %{{[^:]*}}: memref<?xf32>, %{{[^:]*}}: i64) {
+// PARALLEL-LABEL: func.func @f(
+// PARALLEL-SAME:    %[[CTX:[^:]*]]: !llvm.ptr, %[[N:[^:]*]]: index
+// PARALLEL:         %[[NAME:.*]] = llvm.mlir.addressof @ring_string_kernel
+// PARALLEL:         %[[C:.*]] = arith.index_cast %[[N]] : index to i64
+// PARALLEL:         %[[F:.*]] = constant @f_kernel_item : (!llvm.ptr, i64) -> ()
+// PARALLEL:         %[[P:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// PARALLEL:         %[[S:.*]] = call @ring_parallel_for(%[[CTX]], %[[NAME]], %{{.*}}, %[[C]], %[[P]], %{{.*}})
+// PARALLEL:         cf.cond_br %{{.*}}, ^{{.*}}(%[[S]] : i32), ^
+// PARALLEL:         constant @f_kernel_item
+// PARALLEL:         call @ring_parallel_for
+// PARALLEL:       func.func private @f_kernel_item(%[[ENV:[^:]*]]: !llvm.ptr, %[[ITEM:[^:]*]]: i64)
+// PARALLEL-DAG:     %[[I:.*]] = arith.index_cast %[[ITEM]] : i64 to index
+// PARALLEL-DAG:     llvm.load %[[ENV]]
+// PARALLEL:         call @f_kernel(%[[I]], %{{.*}}, %{{.*}}) : (index, memref<?xf32>, i64) -> ()
+// PARALLEL-NOT:   func.func private @f_kernel_item
+
+//===----------------------------------------------------------------------===//
+// What has no lowering
+//===----------------------------------------------------------------------===//
+
+// RUN: ring-opt %t/refused.mlir --convert-ring-to-llvm --split-input-file --verify-diagnostics -o /dev/null
+
+// Functions that others call, declarations and empty modules stay.
+// RUN: ring-opt %t/others.mlir --convert-ring-to-llvm | %{check} OTHERS
+// OTHERS: func.func private @declared(f32) -> f32
+// OTHERS: func.func private @called(%{{.*}}: f32) -> f32
+
+//--- slices.mlir
+func.func @f(%q: memref<4x5xi64>, %k: memref<3x5xi64>, %rank: index, %owner: index) {
+  %s = ring.slices at(%rank, %owner in %q, %k) mask(<causal, window = [7, *], chunk = 11, prefix = 3, align = bottom_right>) : memref<4x5xi64>, memref<3x5xi64>
+  %p = builtin.unrealized_conversion_cast %s : !ring.slices to !llvm.ptr
+  %t = ring.slices at(%rank, %owner in %q, %k) whole : memref<4x5xi64>, memref<3x5xi64>
+  %r = builtin.unrealized_conversion_cast %t : !ring.slices to !llvm.ptr
+  llvm.store %p, %r : !llvm.ptr, !llvm.ptr
+  return
+}
+
+//--- parallel.mlir
+func.func private @f_kernel(%i: index, %x: memref<?xf32>, %y: i64) {
+  return
+}
+func.func @f(%n: index, %x: memref<?xf32>, %y: i64) {
+  %c3 = arith.constant 3 : index
+  ring.parallel_call @f_kernel(%n, %c3) (%x, %y) : memref<?xf32>, i64
+  ring.parallel_call @f_kernel(%c3, %c3) (%x, %y) : memref<?xf32>, i64
+  return
+}
+
+//--- refused.mlir
+func.func @lengths(%q: memref<4x5xi64>, %i: index, %n: memref<2xi32>) {
+  // expected-error @below {{run-time ids, lengths and offsets have no lowering}}
+  %s = ring.slices at(%i, %i in %q, %q) lengths(%n : memref<2xi32>) : memref<4x5xi64>, memref<4x5xi64>
+  return
+}
+
+// -----
+
+func.func @segments(%q: memref<4x5xi64>, %i: index, %n: memref<2x8xi32>) {
+  // expected-error @below {{run-time ids, lengths and offsets have no lowering}}
+  %s = ring.slices at(%i, %i in %q, %q) segments(%n, %n : memref<2x8xi32>, memref<2x8xi32>) : memref<4x5xi64>, memref<4x5xi64>
+  return
+}
+
+// -----
+
+shard.grid @ring(shape = 2)
+func.func private @tensors(%k: tensor<4xf32>, %f: !ring.future<tensor<4xf32>>) attributes {ring.rank_of = @f} {
+  // expected-error @below {{on tensors, expected memrefs: bufferize first}}
+  %k1 = ring.permute_wait %f : !ring.future<tensor<4xf32>>
+  return
+}
+
+// -----
+
+!w = memref<1x2x3x4xf32>
+!r = memref<1x2x3xf32>
+func.func @state(%a: !w, %b: !r, %c: !r) {
+  // expected-error @below {{no lowering to the runtime for 'ring.merge'}}
+  ring.merge ins(%a, %b, %c) outs(%a, %b, %c) : (!w, !r, !r, !w, !r, !r) -> ()
+  return
+}
+
+//--- others.mlir
+func.func private @declared(f32) -> f32
+func.func private @called(%x: f32) -> f32 {
+  return %x : f32
+}
+func.func @caller(%x: f32) {
+  %0 = call @called(%x) : (f32) -> f32
+  return
+}
