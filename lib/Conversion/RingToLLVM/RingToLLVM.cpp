@@ -324,24 +324,22 @@ LogicalResult FunctionLowering::lower(HostGatherOp op) {
 }
 
 /// The part of a stack that belongs to local rank `index`, in the type of the
-/// rank function's argument.
+/// rank function's argument. (Not a subview: those refuse empty dimensions.)
 static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
                     Type argument) {
-  auto type = cast<MemRefType>(stack.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(type.getRank(), b.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes = {b.getIndexAttr(1)};
-  for (int64_t dim = 1; dim < type.getRank(); ++dim)
-    sizes.push_back(
-        type.isDynamicDim(dim)
-            ? OpFoldResult(Value(memref::DimOp::create(b, stack, dim)))
-            : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
-  offsets[0] = index;
-  auto reduced = memref::SubViewOp::inferRankReducedResultType(
-      type.getShape().drop_front(), type, offsets, sizes, strides);
-  Value part = memref::SubViewOp::create(b, cast<MemRefType>(reduced), stack,
-                                         offsets, sizes, strides);
-  return memref::CastOp::create(b, argument, part);
+  auto type = cast<MemRefType>(argument);
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, stack);
+  Value before = arith::MulIOp::create(b, index, metadata.getStrides().front());
+  Value offset = arith::AddIOp::create(b, metadata.getOffset(), before);
+  SmallVector<OpFoldResult> sizes, strides;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    sizes.push_back(type.isDynamicDim(dim)
+                        ? OpFoldResult(metadata.getSizes()[dim + 1])
+                        : OpFoldResult(b.getIndexAttr(type.getDimSize(dim))));
+    strides.push_back(metadata.getStrides()[dim + 1]);
+  }
+  return memref::ReinterpretCastOp::create(
+      b, type, metadata.getBaseBuffer(), OpFoldResult(offset), sizes, strides);
 }
 
 LogicalResult FunctionLowering::lower(HostRunOp op) {

@@ -27,8 +27,7 @@ struct SplitConstantsPass
 
 void SplitConstantsPass::runOnOperation() {
   SmallVector<LLVM::ConstantOp> constants;
-  getOperation().walk(
-      [&](LLVM::ConstantOp op) { constants.push_back(op); });
+  getOperation().walk([&](LLVM::ConstantOp op) { constants.push_back(op); });
   OpBuilder b(&getContext());
   for (LLVM::ConstantOp op : constants) {
     SmallVector<OpOperand *> uses;
@@ -36,7 +35,8 @@ void SplitConstantsPass::runOnOperation() {
       uses.push_back(&use);
     b.setInsertionPoint(op);
     // The first use keeps the constant itself.
-    for (OpOperand *use : ArrayRef<OpOperand *>(uses).drop_front(uses.empty() ? 0 : 1))
+    for (OpOperand *use :
+         ArrayRef<OpOperand *>(uses).drop_front(uses.empty() ? 0 : 1))
       use->set(cast<LLVM::ConstantOp>(b.clone(*op)).getResult());
     if (uses.empty())
       op.erase();

@@ -32,7 +32,7 @@ public:
 
 private:
   void decodeItem();
-  void loadQueries();
+  void loadTransposed(Value source, int64_t columns, Value target);
   void loadState();
   void storeState();
   void keyRange(Value begin, Value end, bool partial);
@@ -125,27 +125,22 @@ void OnlineAttentionKernel::decodeItem() {
                 {slices, batch, queryBegin, end, b.pointer(cursor)});
 }
 
-void OnlineAttentionKernel::loadQueries() {
-  // Rows beyond the tile's queries are computed and never stored.
-  int64_t wide = b.padded(depth);
+/// Rows of the tile's queries, transposed. Those beyond its last query are
+/// zero: they are computed on and never stored.
+void OnlineAttentionKernel::loadTransposed(Value source, int64_t columns,
+                                           Value target) {
+  int64_t wide = b.padded(columns);
   b.loop(queryCount, b.index(plan.queryTile), 1, [&](Value r) {
     b.loop(b.index(0), b.index(wide), plan.registerLanes, [&](Value c) {
       b.store(b.splat(0.0f, plan.registerLanes), stage, {r, c});
     });
   });
-  b.unpackRows(query, batch, head, queryBegin, queryCount, depth, stage);
-  b.transpose(stage, queriesT, plan.queryTile, wide);
+  b.unpackRows(source, batch, head, queryBegin, queryCount, columns, stage);
+  b.transpose(stage, target, plan.queryTile, wide);
 }
 
 void OnlineAttentionKernel::loadState() {
-  int64_t wide = b.padded(valueDepth);
-  b.loop(queryCount, b.index(plan.queryTile), 1, [&](Value r) {
-    b.loop(b.index(0), b.index(wide), plan.registerLanes, [&](Value c) {
-      b.store(b.splat(0.0f, plan.registerLanes), stage, {r, c});
-    });
-  });
-  b.unpackRows(acc, batch, head, queryBegin, queryCount, valueDepth, stage);
-  b.transpose(stage, accT, plan.queryTile, wide);
+  loadTransposed(acc, valueDepth, accT);
   b.loop(b.index(0), b.index(plan.queryTile), plan.registerLanes, [&](Value r) {
     b.store(
         b.splat(-std::numeric_limits<float>::infinity(), plan.registerLanes),
@@ -355,7 +350,7 @@ void OnlineAttentionKernel::build() {
   };
   // Queries that see nothing of this block cost nothing.
   b.branch(next(), [&] {
-    loadQueries();
+    loadTransposed(query, depth, queriesT);
     loadState();
     Value first = arith::ConstantOp::create(b, b.getBoolAttr(true));
     auto loop = scf::WhileOp::create(

@@ -10,7 +10,6 @@
 
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
-#include "ring/Runtime/Host.h"
 #include "ring/Target/CPU/Compile.h"
 #include "ring/Target/CPU/Header.h"
 #include "ring/Target/CPU/Pipeline.h"
@@ -304,66 +303,6 @@ FailureOr<Program> compileProgram(
   if (auto function = program.engine->lookupPacked(program.entry); !function)
     return printError(module, function.takeError());
   return program;
-}
-
-//===----------------------------------------------------------------------===//
-// Execution
-//===----------------------------------------------------------------------===//
-
-/// A strided memref descriptor: {allocated, aligned, offset, sizes, strides}.
-static std::vector<int64_t> descriptor(const Array &array) {
-  int64_t rank = array.rank();
-  std::vector<int64_t> words(3 + 2 * rank);
-  auto address =
-      reinterpret_cast<int64_t>(const_cast<std::byte *>(array.data()));
-  words[0] = words[1] = address;
-  int64_t stride = 1;
-  for (int64_t dim = rank - 1; dim >= 0; --dim) {
-    words[3 + dim] = array.dim(dim);
-    words[3 + rank + dim] = stride;
-    stride *= array.dim(dim);
-  }
-  return words;
-}
-
-llvm::Expected<RunOutcome> runProgram(Program &program, void *host,
-                                      const std::vector<Array> &arguments) {
-  RunOutcome outcome;
-  for (const Signature &result : program.results) {
-    auto array = Array::allocate(result.type, result.shape);
-    if (!array)
-      return array.takeError();
-    outcome.results.push_back(std::move(*array));
-  }
-  auto function = program.engine->lookupPacked(program.entry);
-  if (!function)
-    return function.takeError();
-
-  std::vector<std::vector<int64_t>> descriptors;
-  for (const Array &array : arguments)
-    descriptors.push_back(descriptor(array));
-  for (const Array &array : outcome.results)
-    descriptors.push_back(descriptor(array));
-  // A packed call takes the address of each argument, which is a pointer.
-  std::vector<void *> pointers = {host};
-  for (std::vector<int64_t> &words : descriptors)
-    pointers.push_back(words.data());
-  int32_t status = 0;
-  std::vector<void *> packed;
-  for (void *&pointer : pointers)
-    packed.push_back(&pointer);
-  packed.push_back(&status);
-
-  auto *ring = static_cast<ring_host *>(host);
-  ring_counters before, after;
-  ring_host_counters(ring, &before);
-  (*function)(packed.data());
-  ring_host_counters(ring, &after);
-  outcome.seconds = after.seconds - before.seconds;
-  if (status != RING_OK)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   ring_host_error(ring));
-  return outcome;
 }
 
 } // namespace ring::tools

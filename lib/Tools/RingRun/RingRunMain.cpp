@@ -11,12 +11,10 @@
 #include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
-#include "ring/Runtime/Host.h"
 #include "ring/Tools/RingRun/AttentionErrors.h"
 #include "ring/Tools/RingRun/Compare.h"
+#include "ring/Tools/RingRun/Execute.h"
 #include "ring/Tools/RingRun/Npy.h"
-#include "ring/Tools/RingRun/Program.h"
-#include "ring/Tools/RingRun/Random.h"
 #include "ring/Tools/RingRun/VerifyEach.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -101,7 +99,6 @@ private:
     return code;
   }
   int refuse();
-  llvm::Expected<std::vector<Array>> readArguments(const Program &program);
   llvm::Error compareWithFiles(const std::vector<Array> &results, bool &equal);
   llvm::Error checkAttentions(const Program &program,
                               const std::vector<Array> &results, bool &right);
@@ -128,32 +125,6 @@ int Run::refuse() {
     report.printJson(llvm::outs());
   }
   return Refused;
-}
-
-llvm::Expected<std::vector<Array>> Run::readArguments(const Program &program) {
-  std::vector<Array> arguments;
-  for (auto [index, signature] : llvm::enumerate(program.arguments)) {
-    std::string what = "input " + std::to_string(index);
-    auto file = options.inputs.find(index);
-    if (file != options.inputs.end()) {
-      auto array = readNpy(file->second);
-      if (!array)
-        return array.takeError();
-      if (llvm::Error error = coerce(*array, signature.type, signature.shape,
-                                     what, file->second))
-        return std::move(error);
-      arguments.push_back(std::move(*array));
-      continue;
-    }
-    auto array = Array::allocate(signature.type, signature.shape);
-    if (!array)
-      return array.takeError();
-    if (llvm::Error error =
-            fillNormal(*array, options.random.value_or(0), index))
-      return std::move(error);
-    arguments.push_back(std::move(*array));
-  }
-  return arguments;
 }
 
 llvm::Error Run::compareWithFiles(const std::vector<Array> &results,
@@ -305,27 +276,20 @@ int Run::operator()() {
       return fail("no value for argument " + Twine(i) +
                       ": give --input or --random",
                   Usage);
-  auto arguments = readArguments(*program);
+  auto arguments = makeArguments(*program, options);
   if (!arguments)
     return fail(arguments.takeError(), Refused);
 
-  char error[512];
-  ring_host_options hostOptions = {};
-  hostOptions.ranks = static_cast<int32_t>(program->ranks);
-  hostOptions.threads = static_cast<int32_t>(options.threads);
-  hostOptions.deadline = options.deadline;
-  hostOptions.trace = !options.trace.empty();
-  std::unique_ptr<ring_host, decltype(&ring_host_destroy)> host(
-      ring_host_create(&hostOptions, error, sizeof(error)), ring_host_destroy);
+  auto host = makeHost(*program, options);
   if (!host)
-    return fail(error, Refused);
+    return fail(host.takeError(), Refused);
 
   std::vector<double> times;
   std::vector<Array> results;
   for (int64_t k = 0; k < options.repeat; ++k) {
     progress("running " + std::to_string(k + 1) + " of " +
              std::to_string(options.repeat));
-    auto outcome = runProgram(*program, host.get(), *arguments);
+    auto outcome = runProgram(*program, host->get(), *arguments);
     if (!outcome)
       return fail(outcome.takeError(), WrongNumbers);
     times.push_back(outcome->seconds * 1e3);
@@ -335,14 +299,14 @@ int Run::operator()() {
                    times.end());
   report.timeMs = times[times.size() / 2];
   ring_counters counters;
-  ring_host_counters(host.get(), &counters);
+  ring_host_counters(host->get(), &counters);
   addCounts(*program, counters);
 
   for (auto &[index, path] : options.outputs)
     if (llvm::Error error = writeNpy(path, results[index]))
       return fail(std::move(error), Refused);
   if (!options.trace.empty() &&
-      !ring_host_write_trace(host.get(), options.trace.c_str()))
+      !ring_host_write_trace(host->get(), options.trace.c_str()))
     return fail("cannot write '" + options.trace + "'", Refused);
   bool right = countersAgree(*program, counters);
   if (llvm::Error error = compareWithFiles(results, right))

@@ -8,11 +8,8 @@
 
 #include "ring/Tools/RingRun/VerifyEach.h"
 
-#include "ring/Runtime/Host.h"
 #include "ring/Tools/RingRun/Compare.h"
-#include "ring/Tools/RingRun/Npy.h"
-#include "ring/Tools/RingRun/Program.h"
-#include "ring/Tools/RingRun/Random.h"
+#include "ring/Tools/RingRun/Execute.h"
 #include "ring/Tools/RingRun/RingRunMain.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -45,27 +42,6 @@ static double tolerance(const Array &array) {
   }
 }
 
-static llvm::Expected<std::vector<Array>>
-makeArguments(const Program &program, const RunOptions &options) {
-  std::vector<Array> arguments;
-  for (auto [index, signature] : llvm::enumerate(program.arguments)) {
-    auto file = options.inputs.find(index);
-    bool given = file != options.inputs.end();
-    auto array = given ? readNpy(file->second)
-                       : Array::allocate(signature.type, signature.shape);
-    if (!array)
-      return array.takeError();
-    llvm::Error error =
-        given ? coerce(*array, signature.type, signature.shape,
-                       "input " + std::to_string(index), file->second)
-              : fillNormal(*array, options.random.value_or(0), index);
-    if (error)
-      return std::move(error);
-    arguments.push_back(std::move(*array));
-  }
-  return arguments;
-}
-
 /// Results of `module` compiled with the first `optional` optional steps.
 static llvm::Expected<std::vector<Array>>
 runPrefix(ModuleOp module, const RunOptions &options, size_t optional) {
@@ -77,26 +53,17 @@ runPrefix(ModuleOp module, const RunOptions &options, size_t optional) {
   RunOptions plain = options;
   plain.check = false;
   plain.object.clear();
-  auto failure = [](const char *message) {
-    return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-  };
   FailureOr<Program> program = compileProgram(*copy, plain, skip);
   if (failed(program))
-    return failure("it does not compile");
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   "it does not compile");
   auto arguments = makeArguments(*program, options);
   if (!arguments)
     return arguments.takeError();
-  char message[512];
-  ring_host_options hostOptions = {};
-  hostOptions.ranks = static_cast<int32_t>(program->ranks);
-  hostOptions.threads = static_cast<int32_t>(options.threads);
-  hostOptions.deadline = options.deadline;
-  std::unique_ptr<ring_host, decltype(&ring_host_destroy)> host(
-      ring_host_create(&hostOptions, message, sizeof(message)),
-      ring_host_destroy);
+  auto host = makeHost(*program, options);
   if (!host)
-    return failure(message);
-  auto outcome = runProgram(*program, host.get(), *arguments);
+    return host.takeError();
+  auto outcome = runProgram(*program, host->get(), *arguments);
   if (!outcome)
     return outcome.takeError();
   return std::move(outcome->results);

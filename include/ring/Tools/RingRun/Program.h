@@ -67,14 +67,6 @@ mlir::FailureOr<Program>
 compileProgram(mlir::ModuleOp module, const RunOptions &options,
                llvm::function_ref<bool(const mlir::ring::PipelineStep &)> skip);
 
-/// Runs it on a host of the runtime. Results are in fresh arrays.
-struct RunOutcome {
-  std::vector<Array> results;
-  double seconds = 0; ///< of the ranks
-};
-llvm::Expected<RunOutcome> runProgram(Program &program, void *host,
-                                      const std::vector<Array> &arguments);
-
 } // namespace ring::tools
 
 #endif // RING_TOOLS_RINGRUN_PROGRAM_H

@@ -1,0 +1,113 @@
+//===- Execute.cpp - Running a compiled program ---------------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ring/Tools/RingRun/Execute.h"
+
+#include "ring/Tools/RingRun/Npy.h"
+#include "ring/Tools/RingRun/Random.h"
+
+namespace ring::tools {
+
+llvm::Expected<std::vector<Array>> makeArguments(const Program &program,
+                                                 const RunOptions &options) {
+  std::vector<Array> arguments;
+  for (auto [index, signature] : llvm::enumerate(program.arguments)) {
+    std::string what = "input " + std::to_string(index);
+    auto file = options.inputs.find(index);
+    if (file != options.inputs.end()) {
+      auto array = readNpy(file->second);
+      if (!array)
+        return array.takeError();
+      if (llvm::Error error = coerce(*array, signature.type, signature.shape,
+                                     what, file->second))
+        return std::move(error);
+      arguments.push_back(std::move(*array));
+      continue;
+    }
+    auto array = Array::allocate(signature.type, signature.shape);
+    if (!array)
+      return array.takeError();
+    if (llvm::Error error =
+            fillNormal(*array, options.random.value_or(0), index))
+      return std::move(error);
+    arguments.push_back(std::move(*array));
+  }
+  return arguments;
+}
+
+llvm::Expected<HostPointer> makeHost(const Program &program,
+                                     const RunOptions &options) {
+  char error[512];
+  ring_host_options host = {};
+  host.ranks = static_cast<int32_t>(program.ranks);
+  host.threads = static_cast<int32_t>(options.threads);
+  host.deadline = options.deadline;
+  host.trace = !options.trace.empty();
+  HostPointer pointer(ring_host_create(&host, error, sizeof(error)),
+                      ring_host_destroy);
+  if (!pointer)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(), error);
+  return pointer;
+}
+
+/// A strided memref descriptor: {allocated, aligned, offset, sizes, strides}.
+static std::vector<int64_t> descriptor(const Array &array) {
+  int64_t rank = array.rank();
+  std::vector<int64_t> words(3 + 2 * rank);
+  auto address =
+      reinterpret_cast<int64_t>(const_cast<std::byte *>(array.data()));
+  words[0] = words[1] = address;
+  int64_t stride = 1;
+  for (int64_t dim = rank - 1; dim >= 0; --dim) {
+    words[3 + dim] = array.dim(dim);
+    words[3 + rank + dim] = stride;
+    stride *= array.dim(dim);
+  }
+  return words;
+}
+
+llvm::Expected<RunOutcome> runProgram(Program &program, ring_host *host,
+                                      const std::vector<Array> &arguments) {
+  RunOutcome outcome;
+  for (const Signature &result : program.results) {
+    auto array = Array::allocate(result.type, result.shape);
+    if (!array)
+      return array.takeError();
+    outcome.results.push_back(std::move(*array));
+  }
+  auto function = program.engine->lookupPacked(program.entry);
+  if (!function)
+    return function.takeError();
+
+  std::vector<std::vector<int64_t>> descriptors;
+  for (const Array &array : arguments)
+    descriptors.push_back(descriptor(array));
+  for (const Array &array : outcome.results)
+    descriptors.push_back(descriptor(array));
+  // A packed call takes the address of each argument, which is a pointer.
+  std::vector<void *> pointers = {host};
+  for (std::vector<int64_t> &words : descriptors)
+    pointers.push_back(words.data());
+  int32_t status = 0;
+  std::vector<void *> packed;
+  for (void *&pointer : pointers)
+    packed.push_back(&pointer);
+  packed.push_back(&status);
+
+  ring_counters before, after;
+  ring_host_counters(host, &before);
+  (*function)(packed.data());
+  ring_host_counters(host, &after);
+  outcome.seconds = after.seconds - before.seconds;
+  if (status != RING_OK)
+    return llvm::createStringError(llvm::inconvertibleErrorCode(),
+                                   ring_host_error(host));
+  return outcome;
+}
+
+} // namespace ring::tools

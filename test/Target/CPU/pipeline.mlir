@@ -1,0 +1,112 @@
+// RUN: split-file %s %t
+// DEFINE: %{file} = %t/f32.mlir
+// DEFINE: %{options} = ranks=4
+// DEFINE: %{compile} = ring-opt %{file} --ring-to-cpu="%{options}"
+// DEFINE: %{check} = FileCheck %s --implicit-check-not=unrealized_conversion_cast --implicit-check-not="{{func\.|scf\.|memref\.|vector\.|arith\.|cf\.|= ring\.}}" --check-prefix
+
+// From attention to the LLVM dialect and nothing else. Two functions can be
+// linked; they take their context and descriptors by address, and return a
+// status.
+// RUN: %{compile} | %{check} LLVM
+// LLVM-DAG: llvm.func @main(%{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr) -> i32
+// LLVM-DAG: llvm.func @main_rank(%{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr) -> i32
+// LLVM-DAG: llvm.func internal @main_rank_attention(
+// LLVM-DAG: llvm.func internal @main_rank_finalize(
+// LLVM-DAG: llvm.func @ring_parallel_for(
+// LLVM-DAG: llvm.intr.fma({{.*}} : (vector<64xf32>
+
+// What a kernel calls: the runtime's work list. No exp, no log, no other
+// function of libm.
+// RUN: %{compile} | grep -oE 'llvm.func @[a-z_]+' | sort -u | FileCheck %s --check-prefix=CALLS --implicit-check-not="llvm.func @"
+// CALLS-DAG: @main
+// CALLS-DAG: @main_rank
+// CALLS-DAG: @malloc
+// CALLS-DAG: @free
+// CALLS-DAG: @ring_begin
+// CALLS-DAG: @ring_end
+// CALLS-DAG: @ring_rank
+// CALLS-DAG: @ring_local_index
+// CALLS-DAG: @ring_parallel_for
+// CALLS-DAG: @ring_permute_start
+// CALLS-DAG: @ring_permute_wait
+// CALLS-DAG: @ring_slices_init
+// CALLS-DAG: @ring_slices_keys
+// CALLS-DAG: @ring_slices_next_keys
+// CALLS-DAG: @ring_slices_query_range
+// CALLS-DAG: @ring_slices_query_ranges
+// CALLS-DAG: @ring_slices_bounds
+// CALLS-DAG: @ring_host_scatter
+// CALLS-DAG: @ring_host_gather
+// CALLS-DAG: @ring_host_run
+// CALLS-DAG: @ring_host_local_ranks
+
+// Options: each changes the program.
+// REDEFINE: %{options} = ranks=4 layout=striped:2
+// RUN: %{compile} | %{check} STRIPED
+// STRIPED: dense<{{\[\[}}0, 0, 2, 8, 2], [1, 2, 2, 8, 2], [2, 4, 2, 4, 1]{{|.*}}, [3, 6, 2
+// REDEFINE: %{options} = ranks=4 prefetch-distance=2
+// RUN: %{compile} | %{check} FORWARD
+// FORWARD: llvm.call @ring_permute_forward(
+// REDEFINE: %{options} = ranks=4 vector-bits=128
+// RUN: %{compile} | %{check} NARROW --implicit-check-not="vector<64xf32>"
+// NARROW: llvm.intr.fma({{.*}} : (vector<8xf32>
+// REDEFINE: %{options} = ranks=1
+// RUN: %{compile} | %{check} ALONE --implicit-check-not=ring_permute
+// ALONE: llvm.call @ring_begin(
+
+// REDEFINE: %{options} = ranks=4 layout=spiral
+// RUN: not %{compile} -o /dev/null 2>&1 | FileCheck %s --check-prefix=LAYOUT
+// LAYOUT: error: unknown layout 'spiral', expected contiguous, zigzag, striped[:G] or balanced
+// REDEFINE: %{options} = ranks=4 variant=pass-q
+// RUN: not %{compile} -o /dev/null 2>&1 | FileCheck %s --check-prefix=VARIANT
+// VARIANT: f32.mlir:2:14: error: feature 'pass-q' is not supported by ring-shard-attention
+
+// No NaN constant in any type, whatever the form (M13).
+// REDEFINE: %{options} = ranks=4
+// RUN: %{compile} -o %t.llvm
+// RUN: not grep -E '0x(7FC|FFC|7FF8|7E0|FE0)[0-9A-F]* : (f|bf)|[^a-z_.]nan[^a-z]' %t.llvm
+// RUN: sed -e 's/xf32>/xf16>/g; s/x12xf16>/x12xf32>/g' %t/f32.mlir > %t.f16.mlir
+// REDEFINE: %{file} = %t.f16.mlir
+// RUN: %{compile} -o %t.llvm
+// RUN: not grep -E '0x(7FC|FFC|7FF8|7E0|FE0)[0-9A-F]* : (f|bf)|[^a-z_.]nan[^a-z]' %t.llvm
+// RUN: sed -e 's/xf32>/xbf16>/g; s/x12xbf16>/x12xf32>/g' %t/f32.mlir > %t.bf16.mlir
+// REDEFINE: %{file} = %t.bf16.mlir
+// RUN: %{compile} -o %t.llvm
+// RUN: not grep -E '0x(7FC|FFC|7FF8|7E0|FE0)[0-9A-F]* : (f|bf)|[^a-z_.]nan[^a-z]' %t.llvm
+
+// Every form takes the same way: a program that is sharded, laid out,
+// classified or pipelined already is compiled to the same code.
+// REDEFINE: %{file} = %t/f32.mlir
+// RUN: %{compile} -o %t.llvm
+// RUN: ring-opt %t/f32.mlir --ring-shard-attention=ranks=4 -o %t.form1
+// RUN: ring-opt %t.form1 --ring-to-cpu | diff %t.llvm -
+// RUN: ring-opt %t.form1 --ring-apply-layout -o %t.form2
+// RUN: ring-opt %t.form2 --ring-to-cpu | diff %t.llvm -
+// RUN: ring-opt %t.form2 --ring-classify-blocks -o %t.form3
+// RUN: ring-opt %t.form3 --ring-to-cpu | diff %t.llvm -
+// RUN: ring-opt %t.form3 --ring-pipeline-rounds -o %t.form4
+// RUN: ring-opt %t.form4 --ring-to-cpu | diff %t.llvm -
+
+// A module without attention is compiled as well.
+// REDEFINE: %{file} = %t/none.mlir
+// RUN: %{compile} | %{check} NONE
+// NONE: llvm.func @none(%{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr) -> i32
+// REDEFINE: %{file} = %t/empty.mlir
+// RUN: %{compile} | %{check} EMPTY
+// EMPTY: module {
+
+//--- f32.mlir
+func.func @main(%q: tensor<1x2x12x4xf32>, %k: tensor<1x1x12x4xf32>, %v: tensor<1x1x12x4xf32>) -> (tensor<1x2x12x4xf32>, tensor<1x2x12xf32>) {
+  %o, %lse = ring.attention %q, %k, %v mask(<causal>) : (tensor<1x2x12x4xf32>, tensor<1x1x12x4xf32>, tensor<1x1x12x4xf32>) -> (tensor<1x2x12x4xf32>, tensor<1x2x12xf32>)
+  return %o, %lse : tensor<1x2x12x4xf32>, tensor<1x2x12xf32>
+}
+
+//--- none.mlir
+func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.elementwise kind=#linalg.elementwise_kind<negf> ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+//--- empty.mlir
+module {
+}
