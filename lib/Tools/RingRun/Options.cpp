@@ -107,10 +107,25 @@ Error parseNumbered(StringRef flag, ArrayRef<std::string> values,
 }
 
 Error oneOf(StringRef flag, StringRef value, ArrayRef<StringRef> known) {
-  if (is_contained(known, value.split(':').first))
+  if (is_contained(known, value))
     return Error::success();
   return usage("--" + flag + " '" + value + "': expected " + join(known, ", "));
 }
+/// A name, or striped:G.
+Error checkLayout(StringRef layout) {
+  int64_t granularity;
+  StringRef rest = layout;
+  if (rest.consume_front("striped:") && !rest.getAsInteger(10, granularity) &&
+      granularity >= 1)
+    return Error::success();
+  if (is_contained({"contiguous", "zigzag", "striped", "balanced"}, layout))
+    return Error::success();
+  return usage("--layout '" + layout +
+               "': expected contiguous, zigzag, striped[:G] or balanced");
+}
+
+/// Each rank is a thread of this process; many more would only be a slip.
+constexpr int64_t kMaxRanks = 1024;
 } // namespace
 
 Expected<RunOptions> parseOptions(int argc, char **argv) {
@@ -169,13 +184,16 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
   also(parseNumbered("expect", flags.expected, options.expected));
   also(oneOf("variant", options.variant,
              {"auto", "pass-kv", "pass-q", "all-gather"}));
-  also(oneOf("device", options.device, {"cpu", "vgpu", "cuda"}));
+  also(oneOf("device", StringRef(options.device).split(':').first,
+             {"cpu", "vgpu", "cuda"}));
   also(oneOf("transport", options.transport, {"threads", "mpi", "nccl"}));
   if (options.layout)
-    also(oneOf("layout", *options.layout,
-               {"contiguous", "zigzag", "striped", "balanced"}));
+    also(checkLayout(*options.layout));
   if (options.ranks)
     also(atLeast("ranks", *options.ranks, 1));
+  if (options.ranks && *options.ranks > kMaxRanks)
+    also(usage("--ranks is " + Twine(*options.ranks) + ", expected " +
+               Twine(kMaxRanks) + " or less"));
   also(atLeast("prefetch-distance", options.prefetchDistance, 1));
   also(atLeast("threads", options.threads, 0));
   also(atLeast("repeat", options.repeat, 1));

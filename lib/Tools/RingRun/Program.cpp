@@ -8,6 +8,7 @@
 
 #include "ring/Tools/RingRun/Program.h"
 
+#include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 #include "ring/Target/CPU/Compile.h"
@@ -169,6 +170,22 @@ static int64_t localBytes(mlir::ring::RankProgram &program) {
   return total;
 }
 
+/// What no step of the pipeline would say clearly.
+static LogicalResult checkRunnable(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return mlir::ring::refuse(function, "branches between blocks",
+                              "by ring-run, expected structured control flow");
+  WalkResult calls = function.walk([&](func::CallOp call) {
+    auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        call, call.getCalleeAttr());
+    if (callee && !callee.isExternal())
+      return WalkResult::advance();
+    call.emitError("calls @") << call.getCallee() << ", which has no body";
+    return WalkResult::interrupt();
+  });
+  return failure(calls.wasInterrupted());
+}
+
 /// What the rank functions do, and that they agree with the command line.
 static LogicalResult inspect(ModuleOp module, const RunOptions &options,
                              Program &program) {
@@ -237,14 +254,17 @@ FailureOr<Program> compileProgram(
   FailureOr<func::FuncOp> entry = findEntry(module, options.entry);
   if (failed(entry))
     return failure();
+  if (failed(checkRunnable(*entry)))
+    return failure();
   Program program;
   program.entry = entry->getName().str();
+  bool sharded = isSharded(module);
 
   // A file that is sharded already keeps its ranks and, unless told otherwise,
   // its layout.
   mlir::ring::ProgramOptions shape;
   shape.ranks = options.ranks.value_or(1);
-  shape.layout = options.layout.value_or(isSharded(module) ? "" : "zigzag");
+  shape.layout = options.layout.value_or(sharded ? "" : "zigzag");
   shape.variant = options.variant;
   shape.prefetchDistance = options.prefetchDistance;
   for (const mlir::ring::PipelineStep &step : mlir::ring::programSteps(shape)) {
@@ -267,8 +287,11 @@ FailureOr<Program> compileProgram(
   if (failed(readSignatures(*entry, program.arguments, program.results)))
     return failure();
   if (options.check && program.probes.empty()) {
-    entry->emitError("--check found no ring.attention in @")
+    InFlightDiagnostic diag =
+        entry->emitError("--check found no ring.attention in @")
         << entry->getName();
+    if (sharded)
+      diag << ", which has been sharded already; --expect compares with a file";
     return failure();
   }
   program.ranks = options.ranks.value_or(1);

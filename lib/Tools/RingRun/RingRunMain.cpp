@@ -121,6 +121,9 @@ int Run::fail(llvm::Error error, ExitCode code) {
 int Run::refuse() {
   if (options.json && !refusedFeature.empty()) {
     report.ok = false;
+    report.ranks = options.ranks.value_or(1);
+    report.layout = options.layout.value_or("zigzag");
+    report.variant = options.variant;
     report.refused = refusedFeature;
     report.printJson(llvm::outs());
   }
@@ -215,15 +218,16 @@ static double milliseconds(std::chrono::steady_clock::time_point since) {
 }
 
 int Run::operator()() {
-  if (StringRef(options.device) != "cpu")
-    return fail("feature '" + options.device +
-                    "' is not supported by ring-run, expected --device cpu",
-                Refused);
-  if (options.transport != "threads")
-    return fail("feature '" + options.transport +
-                    "' is not supported by ring-run, expected --transport "
-                    "threads",
-                Refused);
+  for (auto [flag, value, known] :
+       {std::tuple("--device", StringRef(options.device), "cpu"),
+        std::tuple("--transport", StringRef(options.transport), "threads")})
+    if (value != known) {
+      refusedFeature = value.str();
+      fail("feature '" + value + "' is not supported by ring-run, expected " +
+               flag + " " + known,
+           Refused);
+      return refuse();
+    }
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
@@ -324,8 +328,10 @@ int Run::operator()() {
 int ringRunMain(int argc, char **argv) {
   auto options = parseOptions(argc, argv);
   if (!options) {
-    llvm::errs() << "ring-run: error: " << llvm::toString(options.takeError())
-                 << "\n";
+    // LLVM has printed what is wrong with a value itself.
+    std::string message = llvm::toString(options.takeError());
+    if (!message.empty())
+      llvm::errs() << "ring-run: error: " << message << "\n";
     return Usage;
   }
   return Run(std::move(*options))();

@@ -43,7 +43,8 @@ error("", attention(clauses="mask(<causal, window = [1]>)"))
 error("", attention(clauses="mask(<window = [-1, 0]>)"))
 error("", attention(clauses='scale("half")'))
 error("", attention()[:-40])
-error("", f'func.func @f(%q: {ranked}) -> {ranked} {{ %o = "ring.attention"() : () -> {ranked} return %o : {ranked} }}')
+no_operands = f'%o = "ring.attention"() : () -> {ranked}'
+error("", f"func.func @f(%q: {ranked}) -> {ranked} {{ {no_operands} return %o : {ranked} }}")
 error("", "\x7fELF")
 
 # Not one function on tensors.

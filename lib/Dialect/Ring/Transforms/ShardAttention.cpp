@@ -28,8 +28,9 @@ using namespace mlir::ring;
 /// Dimension of query, key, value, out and lse that runs along the sequence.
 static constexpr int64_t kSequenceDim = 2;
 
-/// Beyond any machine; tables and checks take memory in proportion.
-static constexpr int64_t kMaxRanks = 1 << 16;
+/// Counting the pairs that each rank sees in each round takes time and memory
+/// in proportion to the square.
+static constexpr int64_t kMaxRanks = 1024;
 
 namespace {
 /// The ring that attention is sharded over.
@@ -305,14 +306,14 @@ void ShardAttentionPass::runOnOperation() {
     if (failed(checkSupported(attention)))
       return signalPassFailure();
   }
-  if (ranks > kMaxRanks) {
-    attentions.front().emitError("ranks is ")
-        << ranks.getValue() << ", expected " << kMaxRanks << " or less";
-    return signalPassFailure();
-  }
   FailureOr<Ring> ring = findOrMakeGrid(attentions.front());
   if (failed(ring))
     return signalPassFailure();
+  if (ring->ranks > kMaxRanks) {
+    attentions.front().emitError("ranks is ")
+        << ring->ranks << ", expected " << kMaxRanks << " or less";
+    return signalPassFailure();
+  }
   SymbolTable symbols(getOperation());
   for (AttentionOp attention : attentions)
     shard(attention, *ring, symbols);
