@@ -33,8 +33,10 @@ struct ConvertRingToLLVMPass
 /// Lowers the ring ops of one function.
 class FunctionLowering {
 public:
-  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types)
-      : function(function), types(types), b(function, types) {}
+  /// `items`: the callbacks made so far, by kernel.
+  FunctionLowering(func::FuncOp function, const LLVMTypeConverter &types,
+                   llvm::DenseMap<Operation *, func::FuncOp> &items)
+      : function(function), types(types), items(items), b(function, types) {}
 
   LogicalResult run();
 
@@ -60,6 +62,7 @@ private:
 
   func::FuncOp function;
   const LLVMTypeConverter &types;
+  llvm::DenseMap<Operation *, func::FuncOp> &items;
   RuntimeBuilder b;
 };
 } // namespace
@@ -268,10 +271,9 @@ LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
 LogicalResult FunctionLowering::lower(ParallelCallOp op) {
   auto module = function->getParentOfType<ModuleOp>();
   auto kernel = module.lookupSymbol<func::FuncOp>(op.getCallee());
-  std::string name = (op.getCallee() + "_item").str();
-  auto body = module.lookupSymbol<func::FuncOp>(name);
+  func::FuncOp &body = items[kernel];
   if (!body) {
-    body = addCallback(module, name,
+    body = addCallback(module, (op.getCallee() + "_item").str(),
                        b.getFunctionType({b.pointerType(), b.getI64Type()}, {}),
                        op.getLoc());
     auto inner = ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &body.front());
@@ -396,6 +398,10 @@ LogicalResult FunctionLowering::lower(Operation *op) {
 }
 
 LogicalResult FunctionLowering::run() {
+  if (function.getNumResults() != 0)
+    return function.emitError("returns ")
+           << function.getResultTypes()
+           << ", expected results as destinations among the arguments";
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
     if (isa_and_nonnull<RingDialect, shard::ShardDialect>(op->getDialect()))
@@ -426,8 +432,9 @@ void ConvertRingToLLVMPass::runOnOperation() {
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !called.contains(function.getName()))
       functions.push_back(function);
+  llvm::DenseMap<Operation *, func::FuncOp> items;
   for (func::FuncOp function : functions)
-    if (failed(FunctionLowering(function, types).run()))
+    if (failed(FunctionLowering(function, types, items).run()))
       return signalPassFailure();
   for (auto grid : llvm::make_early_inc_range(module.getOps<shard::GridOp>()))
     grid.erase();

@@ -68,7 +68,7 @@ void mlir::ring::buildFinalizeKernel(FinalizeOp op, KernelBuilder &b,
     b.packRows(row, out, rows.batch, rows.head, r, b.index(1), columns);
     if (lse) {
       Value maximum = memref::LoadOp::create(b, max, at);
-      Value logarithm = math::LogOp::create(b, total);
+      Value logarithm = b.log(total);
       memref::StoreOp::create(b, b.vadd(maximum, logarithm), lse, at);
     }
   });

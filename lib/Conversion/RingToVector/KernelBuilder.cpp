@@ -170,6 +170,41 @@ Value KernelBuilder::exp(Value x) {
   return arith::SelectOp::create(*this, tiny, splat(0.0f, lanes), result);
 }
 
+Value KernelBuilder::log(Value x) {
+  auto i32 = [&](int32_t value) -> Value {
+    return arith::ConstantOp::create(*this, getI32IntegerAttr(value));
+  };
+  // x = 2^e * m with m in [sqrt(1/2), sqrt(2)): the exponent is counted from
+  // the bits of sqrt(1/2).
+  constexpr int32_t kSqrtHalf = 0x3f3504f3;
+  Value bits = arith::BitcastOp::create(*this, getI32Type(), x);
+  Value shifted = arith::SubIOp::create(*this, bits, i32(kSqrtHalf));
+  Value e = arith::ShRSIOp::create(*this, shifted, i32(23));
+  Value mantissa = arith::SubIOp::create(
+      *this, bits, arith::ShLIOp::create(*this, e, i32(23)));
+  Value m = arith::BitcastOp::create(*this, getF32Type(), mantissa);
+  Value scale = arith::SIToFPOp::create(*this, getF32Type(), e);
+  // log(m) = 2 atanh(s), s = (m - 1) / (m + 1), |s| <= 0.172: the first term
+  // left out, 2/11 s^11, is below 1e-9.
+  Value s =
+      arith::DivFOp::create(*this, vsub(m, f32(1.0f)), vadd(m, f32(1.0f)));
+  Value s2 = vmul(s, s);
+  Value p = f32(2.0f / 9.0f);
+  for (float c : {2.0f / 7.0f, 2.0f / 5.0f, 2.0f / 3.0f, 2.0f})
+    p = vadd(vmul(p, s2), f32(c));
+  // log(2) in two parts, the first with so few bits that e times it is exact.
+  Value low = vadd(vmul(p, s), vmul(scale, f32(-2.12194440e-4f)));
+  Value result = vadd(vmul(scale, f32(0.693359375f)), low);
+
+  float infinity = std::numeric_limits<float>::infinity();
+  Value zero =
+      arith::CmpFOp::create(*this, arith::CmpFPredicate::OEQ, x, f32(0.0f));
+  Value kept =
+      arith::CmpFOp::create(*this, arith::CmpFPredicate::UGE, x, f32(infinity));
+  result = arith::SelectOp::create(*this, zero, f32(-infinity), result);
+  return arith::SelectOp::create(*this, kept, x, result);
+}
+
 /// bf16 to f32 is a shift, whatever the target knows of bf16.
 Value KernelBuilder::widen(Value value) {
   Type type = value.getType(), element = getElementTypeOrSelf(type);

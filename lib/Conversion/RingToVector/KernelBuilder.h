@@ -95,6 +95,9 @@ public:
   /// exp(x) for x <= 0 within 2 ulp; 0 below 2^-126 (so no denormals), NaN for
   /// NaN. 2^f on [-0.5, 0.5] is a minimax polynomial of degree 6.
   Value exp(Value x);
+  /// log(x) of a scalar within 2 ulp for normal x; -inf for 0, x itself for inf
+  /// and NaN. Not for negative or denormal x, which no sum of weights is.
+  Value log(Value x);
   /// Where a maximum is -inf nothing was seen, and 0 is subtracted instead:
   /// -inf - (-inf) would be NaN.
   Value guardEmpty(Value max);

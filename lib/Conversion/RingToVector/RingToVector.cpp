@@ -11,8 +11,6 @@
 #include "ring/Conversion/Passes.h"
 #include "ring/Dialect/Ring/IR/Refusal.h"
 
-#include "mlir/Dialect/Math/Transforms/Passes.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ring {
@@ -184,6 +182,13 @@ void ConvertRingToVectorPass::runOnOperation() {
       ops.push_back(op);
   });
   for (Operation *op : ops) {
+    // Of acc, [batch, heads, Lq, dv].
+    auto state = cast<DestinationStyleOpInterface>(op).getDpsInits().front();
+    auto shape = cast<ShapedType>(state.getType());
+    if (shape.isDynamicDim(1) || shape.isDynamicDim(3)) {
+      refuse(op, "dynamic head size", "by convert-ring-to-vector");
+      return signalPassFailure();
+    }
     if (op->getNumResults() != 0) {
       op->emitError("on tensors, expected memrefs: bufferize first");
       return signalPassFailure();
@@ -195,14 +200,4 @@ void ConvertRingToVectorPass::runOnOperation() {
     if (failed(converted))
       return signalPassFailure();
   }
-  // No libm call in a kernel.
-  RewritePatternSet patterns(&getContext());
-  auto onlyLog = [](StringRef name) {
-    return name == math::LogOp::getOperationName();
-  };
-  populateMathPolynomialApproximationPatterns(patterns, onlyLog);
-  FrozenRewritePatternSet frozen(std::move(patterns));
-  for (auto &entry : kernels)
-    if (failed(applyPatternsGreedily(entry.second, frozen)))
-      return signalPassFailure();
 }

@@ -51,7 +51,13 @@ CPUTarget::machine() const {
   }
   builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Aggressive);
   builder->setRelocationModel(llvm::Reloc::PIC_);
-  return builder->createTargetMachine();
+  auto machine = builder->createTargetMachine();
+  // Rounding to an integer would be a call for each element.
+  if (machine && (*machine)->getTargetTriple().isX86() &&
+      !(*machine)->getMCSubtargetInfo()->checkFeatures("+sse4.1"))
+    return compileError("CPU '" + cpu +
+                        "' has no SSE4.1, expected x86-64-v2 or later");
+  return machine;
 }
 
 int64_t mlir::ring::vectorBits(const llvm::TargetMachine &machine) {

@@ -256,6 +256,10 @@ FailureOr<Program> compileProgram(
     return failure();
   if (failed(checkRunnable(*entry)))
     return failure();
+  // In an object file `main` is C's.
+  if (!options.object.empty() && entry->getName() == "main" &&
+      failed(SymbolTable(module).rename(*entry, "ring_main")))
+    return failure();
   Program program;
   program.entry = entry->getName().str();
   bool sharded = isSharded(module);

@@ -34,10 +34,11 @@
 // HOST:         llvm.load %[[ENV]]
 // HOST:         %[[L:.*]] = call @ring_local_index(%[[CTX]])
 // HOST:         %[[I:.*]] = arith.index_cast %[[L]] : i32 to index
-// HOST:         %[[A:.*]] = memref.subview %{{.*}}[%[[I]], 0, 0, 0, 0] [1, 1, 1, 2, 4] [1, 1, 1, 1, 1]
-// HOST:         %[[AC:.*]] = memref.cast %[[A]]
-// HOST:         %[[B:.*]] = memref.subview %{{.*}}[%[[I]], 0, 0, 0, 0]
-// HOST:         %[[BC:.*]] = memref.cast %[[B]]
+// HOST:         %{{.*}}, %{{.*}}, %[[SIZES:.*]]:5, %[[STRIDES:.*]]:5 = memref.extract_strided_metadata
+// HOST:         %[[BEFORE:.*]] = arith.muli %[[I]], %[[STRIDES]]#0
+// HOST:         %[[OFFSET:.*]] = arith.addi %{{.*}}, %[[BEFORE]]
+// HOST:         %[[AC:.*]] = memref.reinterpret_cast %{{.*}} to offset: [%[[OFFSET]]], sizes: [1, 1, %[[SIZES]]#3, 4], strides: [%[[STRIDES]]#1, %[[STRIDES]]#2, %[[STRIDES]]#3, %[[STRIDES]]#4]
+// HOST:         %[[BC:.*]] = memref.reinterpret_cast
 // HOST:         %[[S:.*]] = call @f_rank(%[[CTX]], %[[AC]], %[[BC]])
 // HOST:         return %[[S]] : i32
 

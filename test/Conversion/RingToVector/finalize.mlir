@@ -3,7 +3,7 @@
 
 // A work item is one head of one batch entry; rows are divided as vectors and
 // the logarithm is not libm's.
-// RUN: ring-opt %t/finalize.mlir --convert-ring-to-vector -o %t.out
+// RUN: ring-opt %t/finalize.mlir --convert-ring-to-vector --canonicalize -o %t.out
 // RUN: %{check} CHECK < %t.out
 // CHECK-LABEL: func.func private @f_finalize(%arg0: index,
 // CHECK:         %[[BATCH:.*]] = arith.divui %arg0, %c4 : index
@@ -22,7 +22,7 @@
 // CHECK-NEXT:    return
 
 // Without the log-sum-exp none is computed.
-// RUN: sed -e 's/outs(%%o, %%lse)/outs(%%o)/; s/, !o, !e) -> ()/, !o) -> ()/' %t/finalize.mlir | ring-opt --convert-ring-to-vector | %{check} OUT --implicit-check-not=math.fma
+// RUN: sed -e 's/outs(%%o, %%lse)/outs(%%o)/; s/, !o, !e) -> ()/, !o) -> ()/' %t/finalize.mlir | ring-opt --convert-ring-to-vector --canonicalize | %{check} OUT --implicit-check-not=math.fma
 // OUT: ring.parallel_call @f_finalize(%{{.*}}, %{{.*}}) (%arg0, %arg1, %arg2, %arg3) :
 
 // RUN: ring-opt %t/finalize.mlir --convert-ring-to-vector=vector-bits=256 | %{check} B256 --implicit-check-not="vector<16xf32>"
@@ -30,9 +30,9 @@
 
 // A row that saw nothing must not become NaN by way of a constant.
 // RUN: not grep -iE '0x7FC|0xFFC|[^a-z]nan' %t.out
-// RUN: ring-opt --convert-ring-to-vector %t.out | diff %t.out -
+// RUN: ring-opt --convert-ring-to-vector --canonicalize %t.out | diff %t.out -
 
-// RUN: ring-opt %t/refused.mlir --convert-ring-to-vector --split-input-file --verify-diagnostics -o /dev/null
+// RUN: ring-opt %t/refused.mlir --convert-ring-to-vector --canonicalize --split-input-file --verify-diagnostics -o /dev/null
 
 //--- finalize.mlir
 !w = memref<2x4x?x48xf32>

@@ -1,7 +1,7 @@
 // RUN: split-file %s %t
 // DEFINE: %{file} = %t/bf16.mlir
 // DEFINE: %{bits} = 512
-// DEFINE: %{convert} = ring-opt %{file} --convert-ring-to-vector=vector-bits=%{bits}
+// DEFINE: %{convert} = ring-opt %{file} --convert-ring-to-vector=vector-bits=%{bits} --canonicalize
 // DEFINE: %{check} = FileCheck %s --implicit-check-not="= ring." --implicit-check-not=math.exp --implicit-check-not=math.log --implicit-check-not="{{arith.(addf|subf|mulf|divf|maximumf) .* : f32$}}" --check-prefix
 
 //===----------------------------------------------------------------------===//
@@ -42,9 +42,9 @@
 // BF16-NEXT:    return
 
 // f16 is widened, f32 is not.
-// RUN: sed -e 's/bf16/f16/g' %t/bf16.mlir | ring-opt --convert-ring-to-vector | %{check} F16
+// RUN: sed -e 's/bf16/f16/g' %t/bf16.mlir | ring-opt --convert-ring-to-vector --canonicalize | %{check} F16
 // F16: arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
-// RUN: sed -e 's/bf16/f32/g' %t/bf16.mlir | ring-opt --convert-ring-to-vector | %{check} F32 --implicit-check-not=arith.extf
+// RUN: sed -e 's/bf16/f32/g' %t/bf16.mlir | ring-opt --convert-ring-to-vector --canonicalize | %{check} F32 --implicit-check-not=arith.extf
 // F32: vector.fma
 
 // Registers of other sizes.
@@ -65,7 +65,7 @@
 
 // The same op twice has one kernel, another one its own; the round of a trace
 // is that of the work list.
-// RUN: ring-opt %t/rounds.mlir --convert-ring-to-vector | %{check} ROUNDS --implicit-check-not="func.func private @{{f_att|.*_scores}}" --implicit-check-not="ring.slices at" --implicit-check-not="ring.owner"
+// RUN: ring-opt %t/rounds.mlir --convert-ring-to-vector --canonicalize | %{check} ROUNDS --implicit-check-not="func.func private @{{f_att|.*_scores}}" --implicit-check-not="ring.slices at" --implicit-check-not="ring.owner"
 // ROUNDS:     func.func private @f_attention(
 // ROUNDS:     func.func private @[[OTHER:f_attention_.*]](%arg0: index
 // ROUNDS:     %[[O3:.*]] = ring.owner %[[C3:.*]] on @ring axis 0
@@ -76,13 +76,13 @@
 
 // No NaN is made of constants; a second time changes nothing.
 // RUN: not grep -iE '0x7FC|0xFFC|[^a-z]nan' %t.bf16
-// RUN: ring-opt --convert-ring-to-vector %t.bf16 | diff %t.bf16 -
+// RUN: ring-opt --convert-ring-to-vector --canonicalize %t.bf16 | diff %t.bf16 -
 
 //===----------------------------------------------------------------------===//
 // What is refused
 //===----------------------------------------------------------------------===//
 
-// RUN: ring-opt %t/refused.mlir --convert-ring-to-vector --split-input-file --verify-diagnostics -o /dev/null
+// RUN: ring-opt %t/refused.mlir --convert-ring-to-vector --canonicalize --split-input-file --verify-diagnostics -o /dev/null
 // RUN: not ring-opt %t/bf16.mlir --convert-ring-to-vector=vector-bits=64 -o /dev/null 2>&1 | FileCheck %s --check-prefix=BITS
 // BITS: error: vector-bits is 64, expected 128, 256 or 512
 // RUN: not ring-opt %t/bf16.mlir --convert-ring-to-vector=key-tile=0 -o /dev/null 2>&1 | FileCheck %s --check-prefix=TILE
