@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 using namespace ring;
 
@@ -63,9 +64,14 @@ Interval ring::queryRange(LayoutView queries, int64_t tile, int64_t index) {
   return {};
 }
 
-KeyRangeCursor::KeyRangeCursor(const RingBlock &block, Interval queryRange,
+static Interval intersect(Interval a, Interval b) {
+  Interval both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.empty() ? Interval{0, 0} : both;
+}
+
+KeyRangeCursor::KeyRangeCursor(const RingBlock &block, Interval queries,
                                bool classify)
-    : block(block) {
+    : ringBlock(block), queryRange(queries) {
   if (queryRange.empty())
     return;
   if (!classify) {
@@ -86,13 +92,47 @@ KeyRangeCursor::KeyRangeCursor(const RingBlock &block, Interval queryRange,
   if (any.empty())
     any = {0, 0};
   full = {last.begin, first.end};
+  if (block.keySegments)
+    restrictToSegments();
   if (full.empty())
     full = {any.end, any.end};
 }
 
+/// Leaves the keys of the queries' documents.
+void KeyRangeCursor::restrictToSegments() {
+  EntryAt at = findEntry(ringBlock.queries, queryRange.begin);
+  bool padding = false, found = false;
+  for (int64_t query = queryRange.begin; query < queryRange.end; ++query) {
+    int32_t id = ringBlock.querySegments.at(at.position(query));
+    if (id < 0) {
+      padding = true;
+      continue;
+    }
+    firstId = found ? std::min(firstId, id) : id;
+    lastId = found ? std::max(lastId, id) : id;
+    found = true;
+  }
+  oneDocument = found && !padding && firstId == lastId;
+  if (!found) {
+    any = full = {0, 0};
+    return;
+  }
+  if (!ringBlock.keySegments.sorted) {
+    compareIds = true;
+    return;
+  }
+  Interval documents = ringBlock.keySegments.positionsOf(firstId, lastId);
+  any = intersect(any, documents);
+  full = oneDocument ? intersect(full, documents) : Interval{0, 0};
+}
+
 bool KeyRangeCursor::next(KeyRange &range) {
-  for (; entry < block.keys.size; ++entry, part = 0) {
-    const LayoutEntry &keys = block.keys.entries[entry];
+  return compareIds ? nextBySegments(range) : nextByPosition(range);
+}
+
+bool KeyRangeCursor::nextByPosition(KeyRange &range) {
+  for (; entry < ringBlock.keys.size; ++entry, part = 0) {
+    const LayoutEntry &keys = ringBlock.keys.entries[entry];
     const int64_t cuts[] = {any.begin, full.begin, full.end, any.end};
     while (part < 3) {
       int64_t begin = keys.countBelow(cuts[part]);
@@ -109,6 +149,28 @@ bool KeyRangeCursor::next(KeyRange &range) {
   return false;
 }
 
+bool KeyRangeCursor::nextBySegments(KeyRange &range) {
+  constexpr int64_t kKeys = 64;
+  while (true) {
+    if (rest.begin >= rest.end && !nextByPosition(rest))
+      return false;
+    range = rest;
+    range.end = std::min(rest.end, rest.begin + kKeys);
+    rest.begin = range.end;
+    EntryAt at = findEntry(ringBlock.keys, range.begin);
+    int32_t lowest = INT32_MAX, highest = INT32_MIN;
+    for (int64_t key = range.begin; key < range.end; ++key) {
+      int32_t id = ringBlock.keySegments.at(at.position(key));
+      lowest = std::min(lowest, id);
+      highest = std::max(highest, id);
+    }
+    if (highest < firstId || lowest > lastId)
+      continue;
+    range.full &= oneDocument && lowest == firstId && highest == firstId;
+    return true;
+  }
+}
+
 Interval ring::visibleLocalKeys(const RingBlock &block, int64_t query,
                                 Interval range) {
   if (range.empty())
@@ -122,4 +184,72 @@ Interval ring::visibleLocalKeys(const RingBlock &block, int64_t query,
   int64_t end = keys.base + keys.entry->countBelow(visible.end);
   begin = std::max(begin, range.begin);
   return {begin, std::max(begin, std::min(end, range.end))};
+}
+
+/// Clears what ids hide and counts what is left.
+static int64_t hideOtherDocuments(const RingBlock &block, EntryAt queriesAt,
+                                  Interval queries, EntryAt keysAt,
+                                  Interval keys, int64_t lanes, uint8_t *seen) {
+  int32_t ids[kMaxTileQueries];
+  for (int64_t q = 0; q < lanes; ++q)
+    ids[q] = q < queries.size()
+                 ? block.querySegments.at(queriesAt.position(queries.begin + q))
+                 : -1;
+  int64_t pairs = 0;
+  for (int64_t key = keys.begin; key < keys.end; ++key, seen += lanes) {
+    int32_t id = block.keySegments.at(keysAt.position(key));
+    int32_t inRow = 0;
+    for (int64_t q = 0; q < lanes; ++q) {
+      seen[q] &= static_cast<uint8_t>((ids[q] == id) & (id >= 0));
+      inRow += seen[q];
+    }
+    pairs += inRow;
+  }
+  return pairs;
+}
+
+int64_t ring::visibleTile(const RingBlock &block, Interval queries,
+                          Interval keys, int64_t lanes, uint8_t *seen) {
+  if (keys.empty())
+    return 0;
+  if (queries.empty()) {
+    std::memset(seen, 0, keys.size() * lanes);
+    return 0;
+  }
+  assert(queries.size() <= lanes && lanes <= kMaxTileQueries &&
+         "more queries than lanes");
+  EntryAt queriesAt = findEntry(block.queries, queries.begin);
+  EntryAt keysAt = findEntry(block.keys, keys.begin);
+  assert(keys.end <= keysAt.base + keysAt.entry->size() &&
+         "a key range lies in one entry");
+  int64_t from[kMaxTileQueries], to[kMaxTileQueries];
+  for (int64_t q = 0; q < queries.size(); ++q) {
+    Interval visible = block.mask.visibleKeys(
+        queriesAt.position(queries.begin + q), block.keyCount);
+    from[q] = keysAt.base + keysAt.entry->countBelow(visible.begin);
+    to[q] = keysAt.base + keysAt.entry->countBelow(visible.end);
+  }
+  // As neither `from` nor `to` decreases, the queries that see a key are those
+  // from the first that ends behind it to the last that begins before it.
+  int64_t pairs = 0, first = 0, last = 0;
+  uint8_t *row = seen;
+  for (int64_t key = keys.begin; key < keys.end; ++key, row += lanes) {
+    while (first < queries.size() && to[first] <= key)
+      ++first;
+    while (last < queries.size() && from[last] <= key)
+      ++last;
+    std::memset(row, 0, lanes);
+    if (first < last) {
+      std::memset(row + first, 1, last - first);
+      pairs += last - first;
+    }
+  }
+  if (!block.keySegments)
+    return pairs;
+  return hideOtherDocuments(block, queriesAt, queries, keysAt, keys, lanes,
+                            seen);
+}
+
+int64_t ring::positionOf(LayoutView view, int64_t local) {
+  return findEntry(view, local).position(local);
 }

@@ -33,6 +33,11 @@ void Account::release() {
     delete this;
 }
 
+void ring::runtime::countVisiblePairs(int64_t count) {
+  if (currentAccount && count > 0)
+    currentAccount->addVisiblePairs(count);
+}
+
 AccountScope::AccountScope(Account *account) : previous(currentAccount) {
   currentAccount = account;
 }

@@ -14,7 +14,8 @@
 
 namespace ring::runtime {
 
-/// Bytes that one rank has allocated. Blocks refer to their account, so that
+/// What one rank uses: bytes that it has allocated, and pairs of a query and a
+/// key that its kernels found visible. Blocks refer to their account, so that
 /// any thread may free them, also after the host is gone: counted references.
 class Account {
 public:
@@ -23,11 +24,15 @@ public:
   void resetPeak() { highest.store(bytes.load()); }
   int64_t peak() const { return highest.load(); }
 
+  void addVisiblePairs(int64_t count) { pairs.fetch_add(count); }
+  /// Those since the last call.
+  int64_t takeVisiblePairs() { return pairs.exchange(0); }
+
   void retain() { references.fetch_add(1); }
   void release();
 
 private:
-  std::atomic<int64_t> bytes{0}, highest{0}, references{1};
+  std::atomic<int64_t> bytes{0}, highest{0}, pairs{0}, references{1};
 };
 
 /// The host's reference to an account.
@@ -45,7 +50,10 @@ private:
   Account *account;
 };
 
-/// While it lives, allocations of this thread go to `account` (NULL: to none).
+/// Adds to the account of this thread, if it has one.
+void countVisiblePairs(int64_t count);
+
+/// While it lives, what this thread uses goes to `account` (NULL: to none).
 class AccountScope {
 public:
   explicit AccountScope(Account *account);

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <sched.h>
 #include <unistd.h>
 
@@ -90,6 +91,31 @@ Result ring_host::checkProcess() const {
                                 ", a forked process has to create its own"};
 }
 
+/// Raises the balances to those of the run that has just ended.
+static void recordBalance(ring_host &host) {
+  int64_t all = 0, busiest = 0;
+  std::vector<int64_t> busiestOfRound;
+  for (const auto &context : host.contexts) {
+    int64_t ofRank = 0;
+    for (size_t round = 0; round < context->visiblePairs.size(); ++round) {
+      int64_t pairs = context->visiblePairs[round];
+      ofRank += pairs;
+      if (round >= busiestOfRound.size())
+        busiestOfRound.resize(round + 1);
+      busiestOfRound[round] = std::max(busiestOfRound[round], pairs);
+    }
+    all += ofRank;
+    busiest = std::max(busiest, ofRank);
+  }
+  if (all == 0)
+    return;
+  double mean = static_cast<double>(all) / host.contexts.size();
+  int64_t byRounds =
+      std::accumulate(busiestOfRound.begin(), busiestOfRound.end(), int64_t(0));
+  host.balance = std::max(host.balance, busiest / mean);
+  host.roundBalance = std::max(host.roundBalance, byRounds / mean);
+}
+
 ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
                           void *environment) {
   if (Result result = host->checkProcess(); result.failed())
@@ -132,6 +158,7 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
     threads[rank].join();
 
   ++host->runs;
+  recordBalance(*host);
   host->seconds += std::chrono::duration<double>(Clock::now() - called).count();
   if (std::optional<Failure> failure = host->contexts[0]->transport->failure())
     return host->conclude({failure->status, failure->message});
@@ -146,6 +173,8 @@ void ring_host_counters(const ring_host *host, ring_counters *counters) {
   *counters = ring_counters{};
   counters->runs = host->runs;
   counters->seconds = host->seconds;
+  counters->balance = host->balance;
+  counters->round_balance = host->roundBalance;
   auto raise = [](int64_t &value, int64_t candidate) {
     value = std::max(value, candidate);
   };
@@ -163,6 +192,7 @@ void ring_host_counters(const ring_host *host, ring_counters *counters) {
 void ring_host_reset_counters(ring_host *host) {
   host->runs = 0;
   host->seconds = 0;
+  host->balance = host->roundBalance = 1;
   for (const auto &context : host->contexts) {
     RankCounters &rank = context->counters;
     rank.transfers = rank.bytesSent = 0;

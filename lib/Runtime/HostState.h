@@ -27,6 +27,7 @@ struct ring_host {
   std::string error;
   int64_t runs = 0;
   double seconds = 0;
+  double balance = 1, roundBalance = 1; ///< the largest of all runs
 
   /// Records the outcome of a call and returns its status.
   ring_status conclude(ring::runtime::Result result) {

@@ -24,6 +24,8 @@ void ring_context::reset(std::unique_ptr<Transport> fresh) {
   status = RING_OK;
   round = -1;
   issued = 0;
+  visiblePairs.clear();
+  account->takeVisiblePairs();
   open.clear();
 }
 
@@ -314,8 +316,13 @@ ring_status ring_parallel_for(ring_context *context, const char *name,
   context->counters.launches.fetch_add(1);
   Clock::time_point called = Clock::now();
   context->pool.run(count, body, environment, context->account.get());
-  if (round >= 0)
+  int64_t visiblePairs = context->account->takeVisiblePairs();
+  if (round >= 0) {
     context->round = round;
+    if (static_cast<size_t>(round) >= context->visiblePairs.size())
+      context->visiblePairs.resize(round + 1);
+    context->visiblePairs[round] += visiblePairs;
+  }
   context->trace.compute(name, round, called, Clock::now());
   return RING_OK;
 }

@@ -11,11 +11,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "ring/Analysis/Slices.h"
-#include "Fatal.h"
+#include "Allocation.h"
 #include "ring/Runtime/Runtime.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <new>
 #include <type_traits>
 
@@ -25,9 +24,8 @@ using namespace ring::runtime;
 namespace {
 /// What a ring_key_cursor holds.
 struct Cursor {
-  RingBlock block;
-  Interval queries;
   KeyRangeCursor keys;
+  int64_t visiblePairs = 0; ///< of the ranges so far
 };
 static_assert(sizeof(Cursor) <= sizeof(ring_key_cursor) &&
                   alignof(Cursor) <= alignof(ring_key_cursor) &&
@@ -39,23 +37,81 @@ static LayoutView view(const int64_t *table, int64_t entries) {
   return {reinterpret_cast<const LayoutEntry *>(table), entries};
 }
 
+static Cursor &open(ring_key_cursor *cursor) {
+  return *std::launder(reinterpret_cast<Cursor *>(cursor));
+}
+static const Cursor &open(const ring_key_cursor *cursor) {
+  return *std::launder(reinterpret_cast<const Cursor *>(cursor));
+}
+
+//===----------------------------------------------------------------------===//
+// Visibility
+//===----------------------------------------------------------------------===//
+
+void ring_visibility_init(ring_visibility *visibility, int32_t causal,
+                          int64_t left, int64_t right, int64_t chunk,
+                          int64_t prefix, int32_t bottom_right,
+                          const ring_tensor *query_segments,
+                          const ring_tensor *key_segments,
+                          const ring_tensor *lengths,
+                          const ring_tensor *offsets) {
+  *visibility = ring_visibility{};
+  visibility->causal = causal;
+  visibility->bottom_right = bottom_right;
+  visibility->left = left;
+  visibility->right = right;
+  visibility->chunk = chunk;
+  visibility->prefix = prefix;
+  if (query_segments)
+    visibility->query_segments = *query_segments;
+  if (key_segments)
+    visibility->key_segments = *key_segments;
+  if (lengths)
+    visibility->lengths = *lengths;
+  if (offsets)
+    visibility->offsets = *offsets;
+}
+
+/// The ids of one batch entry.
+static SegmentIds segmentsOf(const ring_tensor &ids, int64_t batch) {
+  if (!ids.data)
+    return {};
+  return {static_cast<const int32_t *>(ids.data) + batch * ids.strides[0],
+          ids.sizes[1], ids.strides[1]};
+}
+
+static int64_t scalarOf(const ring_tensor &values, int64_t batch) {
+  return static_cast<const int32_t *>(values.data)[batch * values.strides[0]];
+}
+
 /// The block as the batch entry sees it.
 static RingBlock blockOf(const ring_slices &slices, int64_t batch) {
+  const ring_visibility &visibility = slices.visibility;
   RingBlock block;
-  block.mask.causal = slices.causal != 0;
-  block.mask.left = slices.left;
-  block.mask.right = slices.right;
-  block.mask.chunk = slices.chunk;
-  block.mask.prefix = slices.prefix;
-  block.mask.shift = slices.offsets ? slices.offsets[batch] : slices.shift;
+  block.mask.causal = visibility.causal != 0;
+  block.mask.left = visibility.left;
+  block.mask.right = visibility.right;
+  block.mask.chunk = visibility.chunk;
+  block.mask.prefix = visibility.prefix;
+  if (visibility.offsets.data)
+    block.mask.shift = scalarOf(visibility.offsets, batch);
+  else if (visibility.bottom_right)
+    block.mask.shift = slices.key_count - slices.query_count;
   block.queries = view(slices.query_table, slices.query_entries);
   block.keys = view(slices.key_table, slices.key_entries);
   block.keyCount = slices.key_count;
-  if (slices.lengths)
-    block.keyCount =
-        std::clamp<int64_t>(slices.lengths[batch], 0, slices.key_count);
+  if (visibility.lengths.data)
+    block.keyCount = std::clamp<int64_t>(scalarOf(visibility.lengths, batch), 0,
+                                         slices.key_count);
+  block.querySegments = segmentsOf(visibility.query_segments, batch);
+  block.keySegments = segmentsOf(visibility.key_segments, batch);
+  block.keySegments.sorted = slices.sorted != 0;
   return block;
 }
+
+//===----------------------------------------------------------------------===//
+// Work lists
+//===----------------------------------------------------------------------===//
 
 /// The table gives every position of the sequence one place.
 static int64_t sequenceLength(LayoutView table) {
@@ -65,12 +121,17 @@ static int64_t sequenceLength(LayoutView table) {
   return length;
 }
 
+static bool haveSortedIds(const ring_tensor &ids) {
+  for (int64_t batch = 0; ids.data && batch < ids.sizes[0]; ++batch)
+    if (!segmentsOf(ids, batch).areSorted())
+      return false;
+  return true;
+}
+
 void ring_slices_init(ring_slices *slices, const int64_t *query_table,
                       int64_t query_entries, const int64_t *key_table,
                       int64_t key_entries, int64_t rank, int64_t owner,
-                      int32_t classify, int32_t causal, int64_t left,
-                      int64_t right, int64_t chunk, int64_t prefix,
-                      int32_t bottom_right) {
+                      int32_t classify, const ring_visibility *visibility) {
   LayoutView allQueries = view(query_table, query_entries);
   LayoutView allKeys = view(key_table, key_entries);
   LayoutView queries = allQueries.of(rank), keys = allKeys.of(owner);
@@ -83,13 +144,9 @@ void ring_slices_init(ring_slices *slices, const int64_t *query_table,
   slices->owner = owner;
   slices->query_count = sequenceLength(allQueries);
   slices->key_count = sequenceLength(allKeys);
-  slices->causal = causal;
   slices->classify = classify;
-  slices->left = left;
-  slices->right = right;
-  slices->chunk = chunk;
-  slices->prefix = prefix;
-  slices->shift = bottom_right ? slices->key_count - slices->query_count : 0;
+  slices->sorted = haveSortedIds(visibility->key_segments);
+  slices->visibility = *visibility;
 }
 
 int64_t ring_slices_query_ranges(const ring_slices *slices, int64_t tile) {
@@ -108,40 +165,47 @@ void ring_slices_query_range(const ring_slices *slices, int64_t tile,
 void ring_slices_keys(const ring_slices *slices, int64_t batch,
                       int64_t query_begin, int64_t query_end,
                       ring_key_cursor *cursor) {
-  // Equal ids are no interval of keys: to leave them out would be wrong.
-  if (slices->query_segments || slices->key_segments)
-    fatal("ring_slices_keys does not support segments (batch entry %" PRId64
-          ")",
-          batch);
-  RingBlock block = blockOf(*slices, batch);
-  Interval queries{query_begin, query_end};
-  new (cursor) Cursor{block, queries,
-                      KeyRangeCursor(block, queries, slices->classify != 0)};
+  new (cursor)
+      Cursor{KeyRangeCursor(blockOf(*slices, batch), {query_begin, query_end},
+                            slices->classify != 0)};
 }
 
 int32_t ring_slices_next_keys(ring_key_cursor *cursor, int64_t *range) {
+  Cursor &state = open(cursor);
   KeyRange keys;
-  if (!std::launder(reinterpret_cast<Cursor *>(cursor))->keys.next(keys))
+  if (!state.keys.next(keys)) {
+    countVisiblePairs(state.visiblePairs);
+    state.visiblePairs = 0;
     return 0;
+  }
+  if (keys.full)
+    state.visiblePairs += state.keys.queries().size() * (keys.end - keys.begin);
   range[0] = keys.begin;
   range[1] = keys.end;
   range[2] = keys.full ? 1 : 0;
   return 1;
 }
 
-void ring_slices_bounds(const ring_key_cursor *cursor, int64_t key_begin,
-                        int64_t key_end, int64_t lanes, int32_t *begin,
-                        int32_t *end) {
-  const Cursor &state = *std::launder(reinterpret_cast<const Cursor *>(cursor));
-  int64_t count = state.queries.size();
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    Interval keys{key_begin, key_begin};
-    if (lane < count)
-      keys = visibleLocalKeys(state.block, state.queries.begin + lane,
-                              {key_begin, key_end});
-    if (keys.empty())
-      keys = {key_begin, key_begin};
-    begin[lane] = static_cast<int32_t>(keys.begin);
-    end[lane] = static_cast<int32_t>(keys.end);
-  }
+void ring_slices_visible(ring_key_cursor *cursor, int64_t key_begin,
+                         int64_t key_end, int64_t lanes, uint8_t *seen) {
+  Cursor &state = open(cursor);
+  state.visiblePairs += visibleTile(state.keys.block(), state.keys.queries(),
+                                    {key_begin, key_end}, lanes, seen);
+}
+
+void ring_slices_query_positions(const ring_key_cursor *cursor, int64_t lanes,
+                                 int64_t *positions) {
+  const Cursor &state = open(cursor);
+  Interval queries = state.keys.queries();
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    positions[lane] =
+        positionOf(state.keys.block().queries,
+                   std::min(queries.begin + lane, queries.end - 1));
+}
+
+void ring_slices_key_positions(const ring_key_cursor *cursor, int64_t key_begin,
+                               int64_t key_end, int64_t *positions) {
+  const Cursor &state = open(cursor);
+  for (int64_t key = key_begin; key < key_end; ++key)
+    *positions++ = positionOf(state.keys.block().keys, key);
 }

@@ -21,6 +21,7 @@
 
 #include "ring/Analysis/Layout.h"
 #include "ring/Analysis/Mask.h"
+#include "ring/Analysis/Segments.h"
 
 namespace ring {
 
@@ -32,6 +33,8 @@ struct RingBlock {
   /// Keys at and beyond it are invisible: Sk, or less where a batch entry is
   /// shorter.
   int64_t keyCount = 0;
+  /// Both or neither; of the whole sequences, and known at run time only.
+  SegmentIds querySegments = {}, keySegments = {};
 };
 
 /// A range of local keys within one layout entry.
@@ -50,9 +53,11 @@ Interval queryRange(LayoutView queries, int64_t tile, int64_t index);
 /// `classify` false: what a program without ring-classify-blocks computes,
 /// every key of the block, partial.
 ///
-/// Where the queries are consecutive, each key of a range is seen by one of
-/// them. Where they are blocks apart, a partial range also holds the keys
-/// between those that two neighbouring blocks see.
+/// Where the queries are consecutive, and ids are sorted or not given, each key
+/// of a range is seen by one of them. Where queries are blocks apart, a partial
+/// range also holds the keys between those that two neighbouring blocks see.
+/// Where ids are not sorted, the smallest and the largest id of 64 keys decide
+/// about the 64.
 class KeyRangeCursor {
 public:
   KeyRangeCursor(const RingBlock &block, Interval queryRange, bool classify);
@@ -60,21 +65,48 @@ public:
   /// disjoint.
   bool next(KeyRange &range);
 
+  const RingBlock &block() const { return ringBlock; }
+  Interval queries() const { return queryRange; }
+
 private:
-  RingBlock block;
+  void restrictToSegments();
+  bool nextByPosition(KeyRange &range);
+  bool nextBySegments(KeyRange &range);
+
+  RingBlock ringBlock;
+  Interval queryRange;
   Interval any;          ///< key positions that some query of the range sees
   Interval full;         ///< key positions that every query of the range sees
   int64_t entry = 0;     ///< index into block.keys
   int64_t entryBase = 0; ///< local index of that entry's first key
   int part = 0;          ///< 0, 1, 2: before, within, after `full`
+  // Of the queries' documents, where ids have to be compared tile by tile.
+  bool compareIds = false;
+  bool oneDocument = false; ///< all queries have the id `firstId`
+  int32_t firstId = 0, lastId = -1;
+  KeyRange rest; ///< what is left of a range by position
 };
 
 /// The local keys within [range.begin, range.end), which lies in one entry,
-/// that local query `query` sees: again one interval, within `range`.
+/// that local query `query` sees by position: one interval, within `range`.
 Interval visibleLocalKeys(const RingBlock &block, int64_t query,
                           Interval range);
 
-/// Exact number of visible (query, key) pairs of the block. Time: queries'
+/// Most queries of a tile (see visibleTile).
+constexpr int64_t kMaxTileQueries = 256;
+
+/// Which pairs of a tile are visible, by positions and ids: seen[k * lanes + q]
+/// is 1 where query `queries.begin` + q sees key `keys.begin` + k, else 0, also
+/// for q from queries.size() to `lanes` (at most kMaxTileQueries). Queries and
+/// keys each lie in one entry. Returns the number of visible pairs.
+int64_t visibleTile(const RingBlock &block, Interval queries, Interval keys,
+                    int64_t lanes, uint8_t *seen);
+
+/// The position in the whole sequence of local index `local`.
+int64_t positionOf(LayoutView view, int64_t local);
+
+/// Exact number of (query, key) pairs of the block that are visible by position
+/// (segments are not looked at). Time: queries'
 /// entries times keys' entries for full, causal, prefix and window masks on all
 /// four layouts; with chunks that times the chunks, or the rows if fewer.
 int64_t visiblePairs(const RingBlock &block);

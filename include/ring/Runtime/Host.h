@@ -89,6 +89,11 @@ typedef struct ring_counters {
   int64_t slots_in_flight;   /* most unwaited transfers at once, of a rank */
   int64_t launches;          /* ring_parallel_for calls, per rank */
   int64_t peak_bytes;        /* most bytes allocated at once, of a rank */
+  double balance;            /* visible pairs of the busiest rank / mean of all
+                              * ranks, as the kernels found them; the largest
+                              * of all runs, 1 where nothing was visible */
+  double round_balance;      /* the same with the busiest rank of each round,
+                              * summed over the rounds */
   double seconds;            /* time inside ring_host_run, all runs */
 } ring_counters;
 void ring_host_counters(const ring_host *host, ring_counters *counters);

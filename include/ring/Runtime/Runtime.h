@@ -102,6 +102,28 @@ ring_status ring_parallel_for(ring_context *context, const char *name,
                               int64_t round, int64_t count, ring_body body,
                               void *environment);
 
+/* Who sees whom: a `#ring.mask`, and what is known at run time only. */
+typedef struct ring_visibility {
+  int32_t causal;
+  int32_t bottom_right;       /* queries are shifted by Sk - Sq, else by 0 */
+  int64_t left, right;        /* INT64_MAX: unbounded */
+  int64_t chunk, prefix;      /* 0: none */
+  ring_tensor query_segments; /* i32 [batch][Sq]; no data: none */
+  ring_tensor key_segments;   /* i32 [batch][Sk] */
+  ring_tensor lengths;        /* i32 [batch] */
+  ring_tensor offsets;        /* i32 [batch]; shifts in place of the others */
+} ring_visibility;
+
+/* Pointers to tensors may be NULL; both segments are given, or none. The
+ * descriptors are copied, the data is borrowed. */
+void ring_visibility_init(ring_visibility *visibility, int32_t causal,
+                          int64_t left, int64_t right, int64_t chunk,
+                          int64_t prefix, int32_t bottom_right,
+                          const ring_tensor *query_segments,
+                          const ring_tensor *key_segments,
+                          const ring_tensor *lengths,
+                          const ring_tensor *offsets);
+
 /* The work list of a round (ring/Analysis/Slices.h says what it is).
  * Filled by generated code with ring_slices_init, read by kernels. The struct
  * may live on the caller's stack; it borrows the tables. */
@@ -111,23 +133,17 @@ typedef struct ring_slices {
   int64_t query_entries, key_entries; /* of this rank, of this owner */
   int64_t rank, owner;
   int64_t query_count, key_count; /* of the whole sequence: Sq, Sk */
-  int32_t causal, classify;
-  int64_t left, right, chunk, prefix, shift; /* INT64_MAX: unbounded */
-  const int32_t *offsets;                    /* [batch] or NULL */
-  const int32_t *lengths;                    /* [batch] or NULL */
-  const int32_t *query_segments;             /* [batch][Sq] or NULL */
-  const int32_t *key_segments;               /* [batch][Sk] or NULL */
+  int32_t classify;
+  int32_t sorted; /* the key ids of every batch entry are */
+  ring_visibility visibility;
 } ring_slices;
 
 /* `query_table`, `key_table`: the whole tables, of all ranks; the lengths of
- * the sequences are their sums. `bottom_right`: the shift is Sk - Sq, else 0.
- * Pointers to run-time ids, lengths and offsets start as NULL. */
+ * the sequences are their sums. */
 void ring_slices_init(ring_slices *slices, const int64_t *query_table,
                       int64_t query_entries, const int64_t *key_table,
                       int64_t key_entries, int64_t rank, int64_t owner,
-                      int32_t classify, int32_t causal, int64_t left,
-                      int64_t right, int64_t chunk, int64_t prefix,
-                      int32_t bottom_right);
+                      int32_t classify, const ring_visibility *visibility);
 /* Number of query ranges of at most `tile` rows. */
 int64_t ring_slices_query_ranges(const ring_slices *slices, int64_t tile);
 /* Writes the local queries [range[0], range[1]) of the `index`-th. */
@@ -135,10 +151,9 @@ void ring_slices_query_range(const ring_slices *slices, int64_t tile,
                              int64_t index, int64_t *range);
 
 /* A walk over the key ranges of one query range of one batch entry; lives on
- * the caller's stack. Segments are refused: they end the process with a
- * message. */
+ * the caller's stack. */
 typedef struct ring_key_cursor {
-  int64_t opaque[40];
+  int64_t opaque[64];
 } ring_key_cursor;
 void ring_slices_keys(const ring_slices *slices, int64_t batch,
                       int64_t query_begin, int64_t query_end,
@@ -146,13 +161,19 @@ void ring_slices_keys(const ring_slices *slices, int64_t batch,
 /* Writes range[0..1] = local keys [begin, end), range[2] = 1 iff full;
  * returns 0 at the end. */
 int32_t ring_slices_next_keys(ring_key_cursor *cursor, int64_t *range);
-/* For the queries of the cursor's range, in order, the local keys
- * [begin[i], end[i]) within [key_begin, key_end), which lies in one key range
- * of the cursor, that query i sees; empty ones for i from the range's length to
- * `lanes`. */
-void ring_slices_bounds(const ring_key_cursor *cursor, int64_t key_begin,
-                        int64_t key_end, int64_t lanes, int32_t *begin,
-                        int32_t *end);
+/* Which pairs of a part of the cursor's present range are visible: for local
+ * key key_begin + k and the q-th query of the cursor, seen[k * lanes + q] is 1
+ * or 0; 0 also for q from the number of queries to `lanes` (256 at most). To be
+ * asked once for each key of a partial range: the answers are counted. */
+void ring_slices_visible(ring_key_cursor *cursor, int64_t key_begin,
+                         int64_t key_end, int64_t lanes, uint8_t *seen);
+/* Positions in the whole sequences, of the cursor's queries (the last one's
+ * again up to `lanes`) and of the local keys [key_begin, key_end) of the
+ * cursor's present range. */
+void ring_slices_query_positions(const ring_key_cursor *cursor, int64_t lanes,
+                                 int64_t *positions);
+void ring_slices_key_positions(const ring_key_cursor *cursor, int64_t key_begin,
+                               int64_t key_end, int64_t *positions);
 
 /* Allocation of generated code, 64-byte aligned; counted on the rank whose
  * body, or whose parallel_for item, the calling thread runs. Any thread may

@@ -57,6 +57,8 @@ private:
   LogicalResult lower(HostRunOp op);
   /// Address and number of entries of a table.
   std::pair<Value, Value> table(Value memref);
+  /// The address of a ring_visibility for the mask, ids, lengths and offsets.
+  template <typename OpTy> Value visibility(OpTy op);
   LogicalResult move(StringRef name, Value from, Value table, int64_t dim,
                      Value to);
 
@@ -198,21 +200,32 @@ std::pair<Value, Value> FunctionLowering::table(Value memref) {
   return {pointer, entries};
 }
 
-LogicalResult FunctionLowering::lower(SlicesOp op) {
-  if (op.getQuerySegments() || op.getLengths() || op.getOffsets())
-    return op.emitError("run-time ids, lengths and offsets have no lowering");
-  Value slices = b.slot(wordsFor(b, sizeof(ring_slices)));
-  auto [queryTable, queryEntries] = table(op.getQueryTable());
-  auto [keyTable, keyEntries] = table(op.getKeyTable());
+template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
+  Value address = b.slot(wordsFor(b, sizeof(ring_visibility)));
   MaskAttr attr = op.getMaskAttr();
   ::ring::PositionalMask mask =
       attr ? attr.bind(0, 0) : ::ring::PositionalMask();
   bool bottomRight = attr && attr.getAlign() == Alignment::BottomRight;
+  SmallVector<Value> arguments = {address,           b.i32(mask.causal),
+                                  b.i64(mask.left),  b.i64(mask.right),
+                                  b.i64(mask.chunk), b.i64(mask.prefix),
+                                  b.i32(bottomRight)};
+  for (Value tensor : {op.getQuerySegments(), op.getKeySegments(),
+                       op.getLengths(), op.getOffsets()})
+    arguments.push_back(tensor ? b.tensors(tensor) : b.null());
+  b.call("ring_visibility_init", {}, arguments);
+  return address;
+}
+
+LogicalResult FunctionLowering::lower(SlicesOp op) {
+  Value visible = visibility(op);
+  Value slices = b.slot(wordsFor(b, sizeof(ring_slices)));
+  auto [queryTable, queryEntries] = table(op.getQueryTable());
+  auto [keyTable, keyEntries] = table(op.getKeyTable());
   b.call("ring_slices_init", {},
          {slices, queryTable, queryEntries, keyTable, keyEntries,
           b.asI64(op.getRank()), b.asI64(op.getOwner()), b.i32(!op.getWhole()),
-          b.i32(mask.causal), b.i64(mask.left), b.i64(mask.right),
-          b.i64(mask.chunk), b.i64(mask.prefix), b.i32(bottomRight)});
+          visible});
   Value result = UnrealizedConversionCastOp::create(
                      b, SlicesType::get(b.getContext()), slices)
                      .getResult(0);
@@ -347,8 +360,11 @@ static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
 LogicalResult FunctionLowering::lower(HostRunOp op) {
   auto module = function->getParentOfType<ModuleOp>();
   auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
-  SmallVector<Value> stacks(op.getInputs());
-  llvm::append_range(stacks, op.getOutputs());
+  SmallVector<Value> values(op.getInputs());
+  llvm::append_range(values, op.getReplicated());
+  llvm::append_range(values, op.getOutputs());
+  size_t firstReplicated = op.getInputs().size();
+  size_t firstOutput = firstReplicated + op.getReplicated().size();
 
   auto body = addCallback(
       module, (op.getCallee() + "_body").str(),
@@ -356,7 +372,7 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
       op.getLoc());
   auto inner = ImplicitLocOpBuilder::atBlockBegin(op.getLoc(), &body.front());
   SmallVector<Value> inBody = RuntimeBuilder::unpackEnvironment(
-      inner, types, body.getArgument(1), ValueRange(stacks).getTypes());
+      inner, types, body.getArgument(1), ValueRange(values).getTypes());
   RuntimeBuilder runtime(body, types);
   runtime.setInsertionPointToEnd(&body.front());
   Value local = runtime.call("ring_local_index", runtime.getI32Type(),
@@ -365,17 +381,24 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   Value index = arith::IndexCastOp::create(inner, inner.getIndexType(), local);
   SmallVector<Value> operands = {body.getArgument(0)};
   // The callee may or may not have got its context argument yet.
-  ArrayRef<Type> parameters = callee.getArgumentTypes();
-  for (auto [stack, type] :
-       llvm::zip_equal(inBody, parameters.take_back(inBody.size())))
-    operands.push_back(partOf(inner, stack, index, type));
+  ArrayRef<Type> parameters =
+      callee.getArgumentTypes().take_back(inBody.size());
+  for (auto [place, value] : llvm::enumerate(inBody)) {
+    Type type = parameters[place];
+    bool isStack = place < firstReplicated || place >= firstOutput;
+    if (isStack)
+      value = partOf(inner, value, index, type);
+    else if (value.getType() != type)
+      value = memref::CastOp::create(inner, type, value);
+    operands.push_back(value);
+  }
   auto call = func::CallOp::create(inner, callee.getName(),
                                    TypeRange(inner.getI32Type()), operands);
   func::ReturnOp::create(inner, call.getResults());
 
   b.checkedCall("ring_host_run",
                 {b.context(), b.i32(op.getRanks()), functionAddress(b, body),
-                 b.packEnvironment(stacks)});
+                 b.packEnvironment(values)});
   op.erase();
   return success();
 }

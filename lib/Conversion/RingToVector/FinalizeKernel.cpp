@@ -45,29 +45,66 @@ static Value inAllLanes(KernelBuilder &b, Value scalar) {
 
 void mlir::ring::buildFinalizeKernel(FinalizeOp op, KernelBuilder &b,
                                      func::FuncOp kernel) {
-  Value acc = kernel.getArgument(1), max = kernel.getArgument(2),
-        sum = kernel.getArgument(3), out = kernel.getArgument(4);
-  Value lse = op.getLse() ? Value(kernel.getArgument(5)) : Value();
+  auto argument = [&](OpOperand &operand) -> Value {
+    return kernel.getArgument(operand.getOperandNumber() + 1);
+  };
+  auto optional = [&](MutableOperandRange operand) -> Value {
+    return operand.empty() ? Value() : argument(operand[0]);
+  };
+  Value acc = argument(op.getAccMutable()), max = argument(op.getMaxMutable()),
+        sum = argument(op.getSumMutable()), out = argument(op.getOutMutable());
+  Value sinks = optional(op.getSinksMutable()),
+        mean = optional(op.getMeanMutable()),
+        lse = optional(op.getLseMutable());
+  int64_t heads = cast<MemRefType>(acc.getType()).getDimSize(1);
   int64_t columns = cast<MemRefType>(acc.getType()).getDimSize(3);
   Rows rows(b, kernel.getArgument(0), acc);
   Value row = rowScratch(b, columns);
   b.loop(b.index(0), rows.count, 1, [&](Value r) {
     SmallVector<Value> at = {rows.batch, rows.head, r};
     Value total = memref::LoadOp::create(b, sum, at);
+    Value maximum = memref::LoadOp::create(b, max, at);
+    // A query that saw nothing has sum 0.
     Value nothing =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, total, b.f32(0.0f));
-    // A query that saw nothing has acc 0; any divisor but 0 keeps it so.
+    Value decay;
+    if (sinks) {
+      Value sink = memref::LoadOp::create(b, sinks, rows.head);
+      Value raised = b.vmax(sink, maximum);
+      Value base = b.guardEmpty(inAllLanes(b, raised));
+      decay = b.exp(b.vsub(inAllLanes(b, maximum), base));
+      Value ofSink = b.exp(b.vsub(inAllLanes(b, sink), base));
+      auto lane = [&](Value vector) -> Value {
+        return vector::ExtractOp::create(b, vector, 0);
+      };
+      total = b.vadd(b.vmul(total, lane(decay)), lane(ofSink));
+      maximum = raised;
+    }
+    // There acc is 0: divided by 0 it gives NaN, by anything else 0.
+    bool nan = op.getEmptyRows() == EmptyRows::NaN;
     Value divisor =
-        inAllLanes(b, arith::SelectOp::create(b, nothing, b.f32(1.0f), total));
+        inAllLanes(b, arith::SelectOp::create(b, nothing,
+                                              b.f32(nan ? 0.0f : 1.0f), total));
     b.unpackRows(acc, rows.batch, rows.head, r, b.index(1), columns, row);
     forRegisters(b, columns, [&](Value c) {
-      Value quotient = arith::DivFOp::create(
-          b, b.load(row, {b.index(0), c}, b.plan.registerLanes), divisor);
-      b.store(quotient, row, {b.index(0), c});
+      Value sum = b.load(row, {b.index(0), c}, b.plan.registerLanes);
+      if (decay)
+        sum = b.vmul(sum, decay);
+      b.store(arith::DivFOp::create(b, sum, divisor), row, {b.index(0), c});
     });
+    if (mean)
+      b.branch(nothing, [&] {
+        int64_t meanHeads = cast<MemRefType>(mean.getType()).getDimSize(1);
+        Value head =
+            arith::DivUIOp::create(b, rows.head, b.index(heads / meanHeads));
+        b.loop(b.index(0), b.index(columns), 1, [&](Value c) {
+          Value value =
+              memref::LoadOp::create(b, mean, ValueRange{rows.batch, head, c});
+          memref::StoreOp::create(b, value, row, ValueRange{b.index(0), c});
+        });
+      });
     b.packRows(row, out, rows.batch, rows.head, r, b.index(1), columns);
     if (lse) {
-      Value maximum = memref::LoadOp::create(b, max, at);
       Value logarithm = b.log(total);
       memref::StoreOp::create(b, b.vadd(maximum, logarithm), lse, at);
     }

@@ -98,6 +98,11 @@ Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
   return memref::AllocaOp::create(*this, type, getI64IntegerAttr(64));
 }
 
+Value KernelBuilder::scratchForStruct(int64_t bytes) {
+  return scratch({static_cast<int64_t>(llvm::divideCeil(bytes, 8))},
+                 getI64Type());
+}
+
 Value KernelBuilder::load(Value memref, ValueRange indices, int64_t lanes) {
   auto type = cast<MemRefType>(memref.getType());
   return vector::LoadOp::create(*this, vectorOf(lanes, type.getElementType()),
@@ -168,6 +173,26 @@ Value KernelBuilder::exp(Value x) {
   Value tiny = arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT, t,
                                      splat(-126.0f, lanes));
   return arith::SelectOp::create(*this, tiny, splat(0.0f, lanes), result);
+}
+
+Value KernelBuilder::tanh(Value x) {
+  int64_t lanes = cast<VectorType>(x.getType()).getDimSize(0);
+  constexpr float kSmall = 0.625f;
+  Value size = math::AbsFOp::create(*this, x);
+  Value square = vmul(x, x);
+  // x + x^3 * P(x^2), fitted on [0, 0.625] by this project.
+  Value p = splat(-6.104945670813322e-3f, lanes);
+  for (float coefficient : {2.1003639325499535e-2f, -5.385249853134155e-2f,
+                            0.13332782685756683f, -0.333333283662796f})
+    p = fma(p, square, splat(coefficient, lanes));
+  Value small = fma(vmul(p, square), x, x);
+  Value t = exp(vmul(size, splat(-2.0f, lanes)));
+  Value one = splat(1.0f, lanes);
+  Value large = arith::DivFOp::create(*this, vsub(one, t), vadd(one, t));
+  large = math::CopySignOp::create(*this, large, x);
+  Value isSmall = arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT, size,
+                                        splat(kSmall, lanes));
+  return arith::SelectOp::create(*this, isSmall, small, large);
 }
 
 Value KernelBuilder::log(Value x) {

@@ -76,6 +76,8 @@ public:
 
   /// 64-byte aligned scratch of a work item, on the stack of its thread.
   Value scratch(ArrayRef<int64_t> shape, Type element = {});
+  /// The same for a struct of the runtime.
+  Value scratchForStruct(int64_t bytes);
   int64_t scratchBytes() const { return bytesOfScratch; }
 
   Value load(Value memref, ValueRange indices, int64_t lanes);
@@ -95,12 +97,17 @@ public:
   /// exp(x) for x <= 0 within 2 ulp; 0 below 2^-126 (so no denormals), NaN for
   /// NaN. 2^f on [-0.5, 0.5] is a minimax polynomial of degree 6.
   Value exp(Value x);
+  /// tanh(x) within 2 ulp; 1 with the sign of x for infinities, NaN for NaN. A
+  /// minimax polynomial near 0, (1 - t) / (1 + t) with t = exp(-2 |x|) beyond.
+  Value tanh(Value x);
   /// log(x) of a scalar within 2 ulp for normal x; -inf for 0, x itself for inf
   /// and NaN. Not for negative or denormal x, which no sum of weights is.
   Value log(Value x);
   /// Where a maximum is -inf nothing was seen, and 0 is subtracted instead:
   /// -inf - (-inf) would be NaN.
   Value guardEmpty(Value max);
+  /// f16, bf16 or f32, scalar or vector, to f32.
+  Value widen(Value value);
 
   /// Converts `count` rows of `columns` values of a 4-d memref, from row `row`
   /// of (batch, head) on, to f32 in `target` [rows][columns rounded up to
@@ -128,7 +135,6 @@ private:
   Value rowView(Value source, Value batch, Value head, Value row,
                 int64_t columns);
   Value hasUnitStride(Value source);
-  Value widen(Value value);
   Value narrow(Value value, Type element);
   /// A mask of the first `count` lanes of a register.
   Value laneMask(int64_t count);
@@ -137,9 +143,11 @@ private:
   int64_t bytesOfScratch = 0;
 };
 
-/// Fills the kernels' bodies. The arguments are (item, operands of the op).
+/// Fills the kernels' bodies. The arguments are (item, operands of the op) and,
+/// for the first, `captures`: the values from outside that its `score` region
+/// uses and that are no constants.
 void buildOnlineAttentionKernel(OnlineAttentionOp op, KernelBuilder &b,
-                                func::FuncOp kernel);
+                                func::FuncOp kernel, ValueRange captures);
 void buildFinalizeKernel(FinalizeOp op, KernelBuilder &b, func::FuncOp kernel);
 void buildMergeKernel(MergeOp op, KernelBuilder &b, func::FuncOp kernel);
 

@@ -10,6 +10,7 @@
 // vector lanes, everything below is [key or column][query]:
 //
 //   scores[j]  = scale * sum_d K[j][d] * Qt[d]      6 keys a register tile
+//                then softcap, bias, `score` and, in partial ranges, the mask
 //   max'       = max(max, max_j scores[j])
 //   P[j]       = exp(scores[j] - max')
 //   acc[c]     = acc[c] * exp(max - max') + sum_j V[j][c] * P[j]
@@ -17,6 +18,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBuilder.h"
+#include "ScoreVectorizer.h"
+
+#include "ring/Runtime/Runtime.h"
 
 #include <limits>
 
@@ -27,7 +31,7 @@ namespace {
 class OnlineAttentionKernel {
 public:
   OnlineAttentionKernel(OnlineAttentionOp op, KernelBuilder &b,
-                        func::FuncOp kernel);
+                        func::FuncOp kernel, ValueRange captures);
   void build();
 
 private:
@@ -36,39 +40,60 @@ private:
   void loadState();
   void storeState();
   void keyRange(Value begin, Value end, bool partial);
-  void tile(Value firstKey, Value count, Value group, bool partial);
-  SmallVector<Value> scoreRows(Value row, int64_t rows, Value firstKey,
-                               Value group, Value max, bool partial);
+  void loadPositions(Value firstKey, Value count);
+  void loadBias(Value count);
+  Value scoreOf(Value dot, Value row, Value group, bool partial);
+  void tile(Value count, Value group, bool partial);
+  SmallVector<Value> scoreRows(Value row, int64_t rows, Value group, Value max,
+                               bool partial);
   void softmax(Value count, Value group, Value max);
-  void accumulate(Value count, Value firstKey, Value group, bool spare);
+  void accumulate(Value count, Value group, bool spare);
   void accumulateColumns(Value column, int64_t columns, Value count,
-                         Value firstKey, Value group, bool spare);
-  /// Which queries of the group see key `key`.
-  Value visible(Value key, Value group);
+                         Value group, bool spare);
+  /// Which queries of the group see the key in row `row` of the tile.
+  Value visible(Value row, Value group);
   Value hasNonFiniteValues(Value count);
+  /// An index that the runtime wrote.
+  Value storedIndex(Value memref, Value place);
 
   OnlineAttentionOp op;
   KernelBuilder &b;
   const TilePlan &plan;
-  Value item, query, key, value, slices, acc, max, sum;
+  ScoreVectorizer score;
+  Value item, query, key, value, slices, bias, acc, max, sum;
   int64_t depth, valueDepth, lanes;
   Value batch, head, kvHead, queryBegin, queryCount;
   Value range, cursor;
-  // Scratch: Q^T, K and V tiles in f32, scores and then P, acc^T, and per query
-  // the running max, sum, the factor of the old acc, and the visible keys.
-  Value queriesT, keys, values, weights, accT, maxOf, sumOf, decayOf, seenFrom,
-      seenTo, stage;
+  // Scratch: Q^T, K and V tiles in f32, scores and then P, acc^T, per query the
+  // running max, sum and the factor of the old acc; which pairs are visible.
+  Value queriesT, keys, values, weights, accT, maxOf, sumOf, decayOf, seen,
+      stage;
+  // Only where they are used: the tile's bias and the positions.
+  Value biasT, queryPositions, keyPositions;
 };
 } // namespace
 
 OnlineAttentionKernel::OnlineAttentionKernel(OnlineAttentionOp op,
                                              KernelBuilder &b,
-                                             func::FuncOp kernel)
-    : op(op), b(b), plan(b.plan), item(kernel.getArgument(0)),
-      query(kernel.getArgument(1)), key(kernel.getArgument(2)),
-      value(kernel.getArgument(3)), slices(kernel.getArgument(4)),
-      acc(kernel.getArgument(5)), max(kernel.getArgument(6)),
-      sum(kernel.getArgument(7)) {
+                                             func::FuncOp kernel,
+                                             ValueRange captures)
+    : op(op), b(b), plan(b.plan),
+      score(op.getScore(), b, captures,
+            ValueRange(kernel.getArguments().take_back(captures.size()))),
+      item(kernel.getArgument(0)) {
+  // Argument 0 is the item, then the op's operands follow.
+  auto argument = [&](OpOperand &operand) -> Value {
+    return kernel.getArgument(operand.getOperandNumber() + 1);
+  };
+  query = argument(op.getQueryMutable());
+  key = argument(op.getKeyMutable());
+  value = argument(op.getValueMutable());
+  slices = argument(op.getSlicesMutable());
+  if (op.getBias())
+    bias = argument(op.getBiasMutable()[0]);
+  acc = argument(op.getAccMutable());
+  max = argument(op.getMaxMutable());
+  sum = argument(op.getSumMutable());
   depth = cast<MemRefType>(query.getType()).getDimSize(3);
   valueDepth = cast<MemRefType>(value.getType()).getDimSize(3);
   lanes = plan.lanes;
@@ -82,10 +107,15 @@ OnlineAttentionKernel::OnlineAttentionKernel(OnlineAttentionOp op,
   maxOf = b.scratch({plan.queryTile});
   sumOf = b.scratch({plan.queryTile});
   decayOf = b.scratch({plan.queryTile});
-  seenFrom = b.scratch({plan.queryTile}, b.getI32Type());
-  seenTo = b.scratch({plan.queryTile}, b.getI32Type());
+  seen = b.scratch({plan.keyTile, plan.queryTile}, b.getI8Type());
   range = b.scratch({3}, b.getI64Type());
-  cursor = b.scratch({40}, b.getI64Type());
+  cursor = b.scratchForStruct(sizeof(ring_key_cursor));
+  if (bias)
+    biasT = b.scratch({plan.keyTile, plan.queryTile});
+  if (bias || score)
+    keyPositions = b.scratch({plan.keyTile}, b.getI64Type());
+  if (score)
+    queryPositions = b.scratch({plan.queryTile}, b.getI64Type());
 }
 
 /// item = (tile from the last one, (batch, head)): under a causal mask the last
@@ -168,21 +198,45 @@ void OnlineAttentionKernel::storeState() {
   });
 }
 
-Value OnlineAttentionKernel::visible(Value key, Value group) {
-  VectorType ints = b.vectorOf(lanes, b.getI32Type());
-  Value j = arith::IndexCastOp::create(b, b.getI32Type(), key);
-  Value all = vector::BroadcastOp::create(b, ints, j);
-  Value from = b.load(seenFrom, group, lanes);
-  Value to = b.load(seenTo, group, lanes);
-  // One unsigned comparison: from <= j < to iff j - from < to - from.
-  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, b.sub(all, from),
-                               b.sub(to, from));
+Value OnlineAttentionKernel::visible(Value row, Value group) {
+  VectorType type = b.vectorOf(lanes, b.getI8Type());
+  Value flags = vector::LoadOp::create(b, type, seen, ValueRange{row, group});
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, flags, zero);
+}
+
+Value OnlineAttentionKernel::storedIndex(Value memref, Value place) {
+  Value number = memref::LoadOp::create(b, memref, place);
+  return arith::IndexCastOp::create(b, b.getIndexType(), number);
+}
+
+/// scale, softcap, bias, `score`, mask: the order of the contract.
+Value OnlineAttentionKernel::scoreOf(Value dot, Value row, Value group,
+                                     bool partial) {
+  Value x = b.vmul(dot, b.splat(op.getScale().convertToFloat(), lanes));
+  if (std::optional<APFloat> softcap = op.getSoftcap()) {
+    Value cap = b.splat(softcap->convertToFloat(), lanes);
+    x = b.vmul(cap, b.tanh(arith::DivFOp::create(b, x, cap)));
+  }
+  if (bias)
+    x = b.vadd(x, b.load(biasT, {row, group}, lanes));
+  if (score) {
+    Value positions = vector::LoadOp::create(
+        b, b.vectorOf(lanes, b.getI64Type()), queryPositions, group);
+    Value queryIndex = arith::IndexCastOp::create(
+        b, b.vectorOf(lanes, b.getIndexType()), positions);
+    x = score.apply(x, batch, head, queryIndex, storedIndex(keyPositions, row));
+  }
+  // By select, so that a hidden key's NaN does not get through.
+  return partial ? arith::SelectOp::create(
+                       b, visible(row, group), x,
+                       b.splat(-std::numeric_limits<float>::infinity(), lanes))
+                 : x;
 }
 
 /// Scores of `rows` keys from tile row `row` on, stored; returns the maximum.
 SmallVector<Value> OnlineAttentionKernel::scoreRows(Value row, int64_t rows,
-                                                    Value firstKey, Value group,
-                                                    Value maxScore,
+                                                    Value group, Value maxScore,
                                                     bool partial) {
   SmallVector<Value> zeros(rows, b.splat(0.0f, lanes));
   SmallVector<Value> dots = b.loop(
@@ -194,17 +248,11 @@ SmallVector<Value> OnlineAttentionKernel::scoreRows(Value row, int64_t rows,
                                queries, carried[r]));
         return next;
       });
-  float scale = op.getScale().convertToFloat();
   for (int64_t r = 0; r < rows; ++r) {
     Value tileRow = b.add(row, r);
-    Value score = b.vmul(dots[r], b.splat(scale, lanes));
-    if (partial)
-      // By select, so that a hidden key's NaN does not get through.
-      score = arith::SelectOp::create(
-          b, visible(b.add(firstKey, tileRow), group), score,
-          b.splat(-std::numeric_limits<float>::infinity(), lanes));
-    b.store(score, weights, {tileRow, group});
-    maxScore = b.vmax(score, maxScore);
+    Value x = scoreOf(dots[r], tileRow, group, partial);
+    b.store(x, weights, {tileRow, group});
+    maxScore = b.vmax(x, maxScore);
   }
   return {maxScore};
 }
@@ -230,8 +278,8 @@ void OnlineAttentionKernel::softmax(Value count, Value group, Value newMax) {
 /// acc^T rows `column` .. `column + columns`. `spare`: hidden keys are left out
 /// by select, because 0 * NaN is NaN.
 void OnlineAttentionKernel::accumulateColumns(Value column, int64_t columns,
-                                              Value count, Value firstKey,
-                                              Value group, bool spare) {
+                                              Value count, Value group,
+                                              bool spare) {
   Value decay = b.load(decayOf, group, lanes);
   SmallVector<Value> start;
   for (int64_t c = 0; c < columns; ++c)
@@ -240,7 +288,7 @@ void OnlineAttentionKernel::accumulateColumns(Value column, int64_t columns,
   SmallVector<Value> sums =
       b.loop(b.index(0), count, 1, start, [&](Value j, ValueRange carried) {
         Value weight = b.load(weights, {j, group}, lanes);
-        Value sees = spare ? visible(b.add(firstKey, j), group) : Value();
+        Value sees = spare ? visible(j, group) : Value();
         SmallVector<Value> next;
         for (int64_t c = 0; c < columns; ++c) {
           Value sum = b.fma(b.broadcast(values, {j, b.add(column, c)}, lanes),
@@ -255,18 +303,15 @@ void OnlineAttentionKernel::accumulateColumns(Value column, int64_t columns,
     b.store(sums[c], accT, {b.add(column, c), group});
 }
 
-void OnlineAttentionKernel::accumulate(Value count, Value firstKey, Value group,
-                                       bool spare) {
+void OnlineAttentionKernel::accumulate(Value count, Value group, bool spare) {
   // The rare path is kept small rather than fast.
   int64_t rows = spare ? 1 : plan.registerRows;
   int64_t whole = valueDepth / rows * rows;
   if (whole > 0)
-    b.loop(b.index(0), b.index(whole), rows, [&](Value c) {
-      accumulateColumns(c, rows, count, firstKey, group, spare);
-    });
+    b.loop(b.index(0), b.index(whole), rows,
+           [&](Value c) { accumulateColumns(c, rows, count, group, spare); });
   if (whole < valueDepth)
-    accumulateColumns(b.index(whole), valueDepth - whole, count, firstKey,
-                      group, spare);
+    accumulateColumns(b.index(whole), valueDepth - whole, count, group, spare);
 }
 
 /// True iff the tile of V holds a NaN or an infinity: x - x is 0 otherwise.
@@ -286,36 +331,75 @@ Value OnlineAttentionKernel::hasNonFiniteValues(Value count) {
   return arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, folded, folded);
 }
 
-void OnlineAttentionKernel::tile(Value firstKey, Value count, Value group,
-                                 bool partial) {
+void OnlineAttentionKernel::tile(Value count, Value group, bool partial) {
   int64_t rows = plan.registerRows;
   Value whole = b.mul(Value(arith::DivUIOp::create(b, count, b.index(rows))),
                       b.index(rows));
   Value newMax = b.load(maxOf, group, lanes);
-  newMax = b.loop(
-      b.index(0), whole, rows, newMax, [&](Value row, ValueRange carried) {
-        return scoreRows(row, rows, firstKey, group, carried[0], partial);
-      })[0];
+  newMax = b.loop(b.index(0), whole, rows, newMax,
+                  [&](Value row, ValueRange carried) {
+                    return scoreRows(row, rows, group, carried[0], partial);
+                  })[0];
   newMax = b.loop(whole, count, 1, newMax, [&](Value row, ValueRange carried) {
-    return scoreRows(row, 1, firstKey, group, carried[0], partial);
+    return scoreRows(row, 1, group, carried[0], partial);
   })[0];
   softmax(count, group, newMax);
 }
 
+/// Where the keys of the tile stand in the whole sequence.
+void OnlineAttentionKernel::loadPositions(Value firstKey, Value count) {
+  if (keyPositions)
+    b.callRuntime("ring_slices_key_positions", {},
+                  {b.pointer(cursor), firstKey, b.add(firstKey, count),
+                   b.pointer(keyPositions)});
+}
+
+/// The tile's bias, [key][query]; its columns are in the order of the whole
+/// sequence.
+void OnlineAttentionKernel::loadBias(Value count) {
+  if (!bias)
+    return;
+  auto type = cast<MemRefType>(bias.getType());
+  auto unlessBroadcast = [&](int64_t dim, Value place) -> Value {
+    return type.getDimSize(dim) == 1 ? b.index(0) : place;
+  };
+  Value biasBatch = unlessBroadcast(0, batch),
+        biasHead = unlessBroadcast(1, head);
+  bool oneRow = type.getDimSize(2) == 1;
+  b.loop(b.index(0), count, 1, [&](Value j) {
+    Value column = storedIndex(keyPositions, j);
+    auto element = [&](Value row) -> Value {
+      return b.widen(memref::LoadOp::create(
+          b, bias, ValueRange{biasBatch, biasHead, row, column}));
+    };
+    if (oneRow) {
+      Value all = vector::BroadcastOp::create(b, b.vectorOf(plan.queryTile),
+                                              element(b.index(0)));
+      return b.store(all, biasT, {j, b.index(0)});
+    }
+    b.loop(b.index(0), queryCount, 1, [&](Value r) {
+      memref::StoreOp::create(b, element(b.add(queryBegin, r)), biasT,
+                              ValueRange{j, r});
+    });
+  });
+}
+
 /// Local keys [begin, end) of one entry.
 void OnlineAttentionKernel::keyRange(Value begin, Value end, bool partial) {
-  if (partial)
-    b.callRuntime("ring_slices_bounds", {},
-                  {b.pointer(cursor), begin, end, b.index(plan.queryTile),
-                   b.pointer(seenFrom), b.pointer(seenTo)});
   b.loop(begin, end, plan.keyTile, [&](Value first) {
     Value count = b.min(b.sub(end, first), b.index(plan.keyTile));
+    if (partial)
+      b.callRuntime("ring_slices_visible", {},
+                    {b.pointer(cursor), first, b.add(first, count),
+                     b.index(plan.queryTile), b.pointer(seen)});
     b.unpackRows(key, batch, kvHead, first, count, depth, keys);
     b.unpackRows(value, batch, kvHead, first, count, valueDepth, values);
+    loadPositions(first, count);
+    loadBias(count);
     auto groups = [&](bool spare) {
       b.loop(b.index(0), b.index(plan.queryTile), lanes, [&](Value group) {
-        tile(first, count, group, partial);
-        accumulate(count, first, group, spare);
+        tile(count, group, partial);
+        accumulate(count, group, spare);
       });
     };
     if (!partial)
@@ -352,6 +436,10 @@ void OnlineAttentionKernel::build() {
   b.branch(next(), [&] {
     loadTransposed(query, depth, queriesT);
     loadState();
+    if (queryPositions)
+      b.callRuntime("ring_slices_query_positions", {},
+                    {b.pointer(cursor), b.index(plan.queryTile),
+                     b.pointer(queryPositions)});
     Value first = arith::ConstantOp::create(b, b.getBoolAttr(true));
     auto loop = scf::WhileOp::create(
         b, TypeRange(b.getI1Type()), ValueRange(first),
@@ -372,6 +460,7 @@ void OnlineAttentionKernel::build() {
 
 void mlir::ring::buildOnlineAttentionKernel(OnlineAttentionOp op,
                                             KernelBuilder &b,
-                                            func::FuncOp kernel) {
-  OnlineAttentionKernel(op, b, kernel).build();
+                                            func::FuncOp kernel,
+                                            ValueRange captures) {
+  OnlineAttentionKernel(op, b, kernel, captures).build();
 }

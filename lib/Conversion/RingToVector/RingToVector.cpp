@@ -37,35 +37,54 @@ private:
   LogicalResult convert(MergeOp op);
 
   using Filler = llvm::function_ref<void(KernelBuilder &, func::FuncOp)>;
-  /// The kernel for `op`, made by `fill` unless an equal op has one already.
-  FailureOr<func::FuncOp> kernelFor(Operation *op, StringRef stem, Filler fill);
+  /// The kernel for `op`, made by `fill` unless an equal op has one already. It
+  /// takes an item and values of `operandTypes`.
+  FailureOr<func::FuncOp> kernelFor(Operation *op, StringRef stem,
+                                    TypeRange operandTypes, Filler fill);
 
   std::optional<TilePlan> plan;
+  /// A kernel and the op that it was made for, which lives until the end.
+  struct Kernel {
+    Operation *op;
+    func::FuncOp function;
+  };
   /// By name, types and attributes of the op.
-  llvm::StringMap<func::FuncOp> kernels;
+  llvm::StringMap<SmallVector<Kernel>> kernels;
 };
 } // namespace
 
+/// True iff the `score` regions of two ops compute the same, if they have any.
+static bool haveEqualRegions(Operation *a, Operation *b) {
+  return llvm::all_of_zip(
+      a->getRegions(), b->getRegions(), [](Region &first, Region &second) {
+        return OperationEquivalence::isRegionEquivalentTo(
+            &first, &second, OperationEquivalence::IgnoreLocations);
+      });
+}
+
 FailureOr<func::FuncOp>
-ConvertRingToVectorPass::kernelFor(Operation *op, StringRef stem, Filler fill) {
+ConvertRingToVectorPass::kernelFor(Operation *op, StringRef stem,
+                                   TypeRange operandTypes, Filler fill) {
   std::string key;
   llvm::raw_string_ostream os(key);
-  os << op->getName() << op->getAttrDictionary() << op->getOperandTypes();
-  func::FuncOp &kernel = kernels[key];
-  if (kernel)
-    return kernel;
+  os << op->getName() << op->getAttrDictionary();
+  llvm::interleaveComma(operandTypes, os);
+  for (const Kernel &made : kernels[key])
+    if (haveEqualRegions(made.op, op))
+      return made.function;
 
   auto parent = op->getParentOfType<func::FuncOp>();
   OpBuilder builder(op->getContext());
   SmallVector<Type> inputs = {builder.getIndexType()};
-  for (Type type : op->getOperandTypes())
+  for (Type type : operandTypes)
     inputs.push_back(isa<SlicesType>(type)
                          ? LLVM::LLVMPointerType::get(op->getContext())
                          : type);
-  kernel =
+  auto kernel =
       func::FuncOp::create(op->getLoc(), (parent.getName() + "_" + stem).str(),
                            builder.getFunctionType(inputs, {}));
   kernel.setPrivate();
+  kernels[key].push_back({op, kernel});
   SymbolTable(getOperation()).insert(kernel, Block::iterator(parent));
   kernel.addEntryBlock();
   KernelBuilder b(op->getLoc(), kernel, *plan);
@@ -89,17 +108,14 @@ static Value roundOf(OpBuilder &b, Location loc, Value slices) {
 }
 
 LogicalResult ConvertRingToVectorPass::convert(OnlineAttentionOp op) {
-  StringRef where = "by convert-ring-to-vector";
-  if (op.getBias())
-    return refuse(op, "bias", where);
-  if (op.getSoftcap())
-    return refuse(op, "softcap", where);
-  if (op.hasScore())
-    return refuse(op, "score", where);
+  SmallVector<Value> captures = getScoreCaptures(op.getScore());
+  SmallVector<Value> operands(op->getOperands());
+  llvm::append_range(operands, captures);
   FailureOr<func::FuncOp> kernel =
-      kernelFor(op, "attention", [&](KernelBuilder &b, func::FuncOp f) {
-        buildOnlineAttentionKernel(op, b, f);
-      });
+      kernelFor(op, "attention", ValueRange(operands).getTypes(),
+                [&](KernelBuilder &b, func::FuncOp f) {
+                  buildOnlineAttentionKernel(op, b, f, captures);
+                });
   if (failed(kernel))
     return failure();
   ImplicitLocOpBuilder b(op.getLoc(), op);
@@ -119,11 +135,9 @@ LogicalResult ConvertRingToVectorPass::convert(OnlineAttentionOp op) {
       arith::MulIOp::create(b, tiles, arith::MulIOp::create(b, batch, heads));
   Value round = roundOf(b, op.getLoc(), op.getSlices());
   // To a kernel a work list is the address of the runtime's struct.
-  SmallVector<Value> operands(op->getOperands());
   llvm::replace(operands, Value(op.getSlices()), slices);
   ParallelCallOp::create(b, FlatSymbolRefAttr::get(*kernel), count, round,
                          operands);
-  op.erase();
   return success();
 }
 
@@ -136,16 +150,12 @@ static void callPerHead(Operation *op, func::FuncOp kernel, Value acc) {
   Value round = arith::ConstantIndexOp::create(b, -1);
   ParallelCallOp::create(b, FlatSymbolRefAttr::get(kernel), count, round,
                          op->getOperands());
-  op->erase();
 }
 
 LogicalResult ConvertRingToVectorPass::convert(FinalizeOp op) {
-  if (op.getSinks())
-    return refuse(op, "sinks", "by convert-ring-to-vector");
-  FailureOr<func::FuncOp> kernel =
-      kernelFor(op, "finalize", [&](KernelBuilder &b, func::FuncOp f) {
-        buildFinalizeKernel(op, b, f);
-      });
+  FailureOr<func::FuncOp> kernel = kernelFor(
+      op, "finalize", op->getOperandTypes(),
+      [&](KernelBuilder &b, func::FuncOp f) { buildFinalizeKernel(op, b, f); });
   if (failed(kernel))
     return failure();
   callPerHead(op, *kernel, op.getAcc());
@@ -153,10 +163,9 @@ LogicalResult ConvertRingToVectorPass::convert(FinalizeOp op) {
 }
 
 LogicalResult ConvertRingToVectorPass::convert(MergeOp op) {
-  FailureOr<func::FuncOp> kernel =
-      kernelFor(op, "merge", [&](KernelBuilder &b, func::FuncOp f) {
-        buildMergeKernel(op, b, f);
-      });
+  FailureOr<func::FuncOp> kernel = kernelFor(
+      op, "merge", op->getOperandTypes(),
+      [&](KernelBuilder &b, func::FuncOp f) { buildMergeKernel(op, b, f); });
   if (failed(kernel))
     return failure();
   callPerHead(op, *kernel, op.getAcc());
@@ -200,4 +209,6 @@ void ConvertRingToVectorPass::runOnOperation() {
     if (failed(converted))
       return signalPassFailure();
   }
+  for (Operation *op : ops)
+    op->erase();
 }

@@ -12,6 +12,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -193,6 +195,16 @@ mlir::ring::parseTable(Value table) {
     entries.push_back(
         {flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4]});
   return entries;
+}
+
+llvm::SmallVector<Value> mlir::ring::getScoreCaptures(Region &score) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(score, used);
+  llvm::SmallVector<Value> captures;
+  for (Value value : used)
+    if (!matchPattern(value, m_Constant()))
+      captures.push_back(value);
+  return captures;
 }
 
 RankedTensorType mlir::ring::localType(RankedTensorType type, int64_t dim) {

@@ -29,7 +29,7 @@ static ParseResult parseEmptyRows(OpAsmParser &parser, EmptyRowsAttr &attr) {
   return success();
 }
 
-static void printEmptyRows(OpAsmPrinter &printer, AttentionOp,
+static void printEmptyRows(OpAsmPrinter &printer, Operation *,
                            EmptyRowsAttr attr) {
   printer << stringifyEmptyRows(attr.getValue());
 }

@@ -60,14 +60,16 @@ LogicalResult HostRunOp::verify() {
   if (getRanks() < 1)
     return emitOpError("ranks is ") << getRanks() << ", expected 1 or more";
   int64_t localRanks = ShapedType::kDynamic;
-  for (auto [index, type] : llvm::enumerate(getOperandTypes())) {
+  SmallVector<Value> stacks(getInputs());
+  llvm::append_range(stacks, getOutputs());
+  for (auto [index, type] : llvm::enumerate(ValueRange(stacks).getTypes())) {
     auto shaped = cast<ShapedType>(type);
     if (shaped.getRank() == 0)
-      return emitOpError("operand ")
+      return emitOpError("stack ")
              << index << " is " << type << ", expected a leading dimension";
     int64_t size = shaped.getDimSize(0);
     if (!areCompatible(size, localRanks))
-      return emitOpError("operands have leading sizes ")
+      return emitOpError("stacks have leading sizes ")
              << localRanks << " and " << size << ", expected one";
     if (!ShapedType::isDynamic(size))
       localRanks = size;

@@ -173,6 +173,21 @@ LogicalResult FinalizeOp::verify() {
       failed(expectShape(*this, "sinks", cast<ShapedType>(getSinks().getType()),
                          {acc.getDimSize(1)})))
     return failure();
+  if ((getEmptyRows() == EmptyRows::Uniform) != static_cast<bool>(getMean()))
+    return emitOpError("has ")
+           << (getMean() ? "a mean without" : "no mean, but")
+           << " empty_rows(uniform)";
+  if (getMean()) {
+    ArrayRef<int64_t> mean = cast<ShapedType>(getMean().getType()).getShape();
+    if (failed(expectShape(*this, "mean", cast<ShapedType>(getMean().getType()),
+                           {acc.getDimSize(0), mean[1], acc.getDimSize(3)})))
+      return failure();
+    if (ShapedType::isDynamic(mean[1]) || mean[1] < 1 ||
+        acc.getDimSize(1) % mean[1] != 0)
+      return emitOpError("mean has ")
+             << sizeText(mean[1]) << " heads, expected a divisor of "
+             << sizeText(acc.getDimSize(1));
+  }
   return verifyOneSemantics(*this, {getAcc(), getMax(), getSum()});
 }
 

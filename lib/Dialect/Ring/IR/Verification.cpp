@@ -9,6 +9,7 @@
 #include "Verification.h"
 
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -170,8 +171,10 @@ LogicalResult mlir::ring::verifyFactors(Operation *op,
 // Score regions
 //===----------------------------------------------------------------------===//
 
-static bool isScoreOp(Operation &op) {
-  if (isa<YieldOp, tensor::ExtractOp>(op) ||
+/// A captured tensor is read by tensor.extract, its buffer by memref.load.
+static bool isScoreOp(Operation &op, bool onBuffers) {
+  if (isa<YieldOp>(op) ||
+      (onBuffers ? isa<memref::LoadOp>(op) : isa<tensor::ExtractOp>(op)) ||
       op.hasTrait<OpTrait::ConstantLike>())
     return true;
   // The index dialect does not carry the traits of elementwise ops.
@@ -195,8 +198,11 @@ LogicalResult mlir::ring::verifyScore(Operation *op, Region &region) {
   if (!isa<YieldOp>(block.back()))
     return op->emitOpError("score region ends in '")
            << block.back().getName() << "', expected 'ring.yield'";
+  bool onBuffers = llvm::any_of(op->getOperandTypes(), [](Type type) {
+    return isa<BaseMemRefType>(type);
+  });
   for (Operation &inner : block) {
-    if (isScoreOp(inner))
+    if (isScoreOp(inner, onBuffers))
       continue;
     InFlightDiagnostic diag =
         op->emitOpError("score region holds '")

@@ -73,16 +73,19 @@ static LogicalResult retableCall(func::CallOp call,
   auto [queries, keys] = tableConstants(host, tables, call.getLoc());
   for (unsigned index = 0; index < call.getNumOperands(); ++index) {
     auto scatter = call.getOperand(index).getDefiningOp<ScatterOp>();
-    if (!scatter)
+    if (!scatter && index < kInputCount)
       return call.emitError("operand ")
              << index << " of a rank function comes from no ring.scatter";
+    if (!scatter) // the same on every rank, whatever the layout
+      continue;
+    bool isKeyOrValue = index == 1 || index == 2;
     // Others that use the same local tensor keep their layout.
     if (llvm::any_of(scatter->getUsers(),
                      [&](Operation *user) { return user != call; })) {
       scatter = cast<ScatterOp>(OpBuilder(call).clone(*scatter));
       call.setOperand(index, scatter.getLocal());
     }
-    replacer.replace(scatter.getTableMutable(), index == 0 ? queries : keys);
+    replacer.replace(scatter.getTableMutable(), isKeyOrValue ? keys : queries);
   }
   for (Value result : call.getResults())
     for (Operation *user : llvm::make_early_inc_range(result.getUsers())) {

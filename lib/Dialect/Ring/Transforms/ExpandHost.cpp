@@ -72,13 +72,21 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
   Location loc = call.getLoc();
   Value localRanks = RanksOp::create(rewriter, loc, rewriter.getIndexType());
 
-  SmallVector<Value> inputs;
+  SmallVector<Value> inputs, replicated;
   SmallVector<ScatterOp> scatters;
-  for (Value operand : call.getOperands()) {
+  for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
     auto scatter = operand.getDefiningOp<ScatterOp>();
-    if (!scatter)
-      return call.emitError("an operand of a rank function comes from no "
-                            "ring.scatter");
+    if (!scatter && index < kInputCount)
+      return call.emitError("operand ")
+             << index << " of a rank function comes from no ring.scatter";
+    if (!scatter) {
+      replicated.push_back(operand);
+      continue;
+    }
+    if (!replicated.empty())
+      return call.emitError("operand ")
+             << index
+             << " of a rank function is a local tensor after replicated ones";
     FailureOr<int64_t> padded = paddedSize(scatter, scatter.getTable(), ranks);
     if (failed(padded) ||
         failed(checkStatic(scatter, scatter.getSource().getType())))
@@ -116,10 +124,10 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
                                  cast<RankedTensorType>(result.getType()),
                                  *padded));
   }
-  auto run =
-      HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
-                        FlatSymbolRefAttr::get(rankFunction),
-                        rewriter.getI64IntegerAttr(ranks), inputs, outputs);
+  auto run = HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
+                               FlatSymbolRefAttr::get(rankFunction),
+                               rewriter.getI64IntegerAttr(ranks), inputs,
+                               replicated, outputs);
   for (GatherOp gather : gathers) {
     auto index = cast<OpResult>(gather.getLocal()).getResultNumber();
     rewriter.setInsertionPoint(gather);

@@ -15,7 +15,9 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace mlir::ring {
 #define GEN_PASS_DEF_SHARDATTENTIONPASS
@@ -53,27 +55,118 @@ private:
 
 /// What the ring cannot carry yet is refused by name.
 static LogicalResult checkSupported(AttentionOp op) {
-  StringRef where = "by ring-shard-attention";
-  MaskAttr mask = op.getEffectiveMask();
-  std::pair<bool, StringRef> features[] = {
-      {static_cast<bool>(op.getBias()), "bias"},
-      {static_cast<bool>(op.getQuerySegments()), "segments"},
-      {static_cast<bool>(op.getLengths()), "lengths"},
-      {static_cast<bool>(op.getOffsets()), "offsets"},
-      {static_cast<bool>(op.getSinks()), "sinks"},
-      {mask.getChunk().has_value(), "chunk"},
-      {mask.getPrefix().has_value(), "prefix"},
-      {op.getSoftcap().has_value(), "softcap"},
-      {op.getEmptyRows().value_or(EmptyRows::Zero) != EmptyRows::Zero,
-       "empty_rows"},
-      {op.hasScore(), "score"}};
-  for (auto [present, feature] : features)
-    if (present)
-      return refuse(op, feature, where);
-  for (Value value : {op.getQuery(), op.getKey(), op.getValue()})
+  for (Value value : op->getOperands())
     if (!cast<ShapedType>(value.getType()).hasStaticShape())
-      return refuse(op, "dynamic shapes", where);
+      return refuse(op, "dynamic shapes", "by ring-shard-attention");
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operands
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One operand of an attention, as its rank function takes it.
+struct Operand {
+  enum class Role {
+    Query,
+    Key,
+    Value,
+    Bias,
+    QuerySegments,
+    KeySegments,
+    Lengths,
+    Offsets,
+    Sinks,
+    Mean,
+    Capture
+  };
+  Role role;
+  Value whole;
+  /// How it is cut: like the queries, like the keys, or not at all.
+  enum class Cut { Queries, Keys, Replicated } cut;
+
+  Type localType() const {
+    return cut == Cut::Replicated
+               ? whole.getType()
+               : mlir::ring::localType(cast<RankedTensorType>(whole.getType()),
+                                       kSequenceDim);
+  }
+};
+} // namespace
+
+/// The mean of value over all keys, [batch, kv_heads, dv] f32, summed in f64:
+/// what `empty_rows(uniform)` gives.
+static Value meanOfValues(ImplicitLocOpBuilder &b, Value value) {
+  Type f64 = b.getF64Type(), f32 = b.getF32Type();
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), value);
+  SmallVector<OpFoldResult> kept = {sizes[0], sizes[1], sizes[3]};
+  Value zero = arith::ConstantOp::create(b, b.getF64FloatAttr(0.0));
+  Value start = linalg::FillOp::create(
+                    b, zero, Value(tensor::EmptyOp::create(b, kept, f64)))
+                    .getResult(0);
+  auto all = b.getMultiDimIdentityMap(4);
+  auto withoutKeys = all.dropResult(kSequenceDim);
+  using utils::IteratorType;
+  SmallVector<IteratorType> loops(4, IteratorType::parallel);
+  loops[kSequenceDim] = IteratorType::reduction;
+  auto sums = linalg::GenericOp::create(
+      b, start.getType(), value, start, ArrayRef<AffineMap>{all, withoutKeys},
+      loops, [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value x = args[0];
+        if (x.getType() != f32)
+          x = arith::ExtFOp::create(nested, loc, f32, x);
+        x = arith::ExtFOp::create(nested, loc, f64, x);
+        Value sum = arith::AddFOp::create(nested, loc, args[1], x);
+        linalg::YieldOp::create(nested, loc, sum);
+      });
+  Value count = arith::IndexCastOp::create(
+      b, b.getI64Type(),
+      getValueOrCreateConstantIndexOp(b, b.getLoc(), sizes[kSequenceDim]));
+  Value divisor = arith::SIToFPOp::create(b, f64, count);
+  Value empty = tensor::EmptyOp::create(b, kept, f32);
+  auto same = b.getMultiDimIdentityMap(3);
+  return linalg::GenericOp::create(
+             b, empty.getType(), sums.getResult(0), empty,
+             ArrayRef<AffineMap>{same, same},
+             SmallVector<IteratorType>(3, IteratorType::parallel),
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               Value mean =
+                   arith::DivFOp::create(nested, loc, args[0], divisor);
+               mean = arith::TruncFOp::create(nested, loc, f32, mean);
+               linalg::YieldOp::create(nested, loc, mean);
+             })
+      .getResult(0);
+}
+
+/// The operands, in the order of the rank function's arguments: those that are
+/// cut come first. Computes, in the host function, what the ranks need besides.
+static SmallVector<Operand> collectOperands(ImplicitLocOpBuilder &b,
+                                            AttentionOp op) {
+  using Role = Operand::Role;
+  using Cut = Operand::Cut;
+  SmallVector<Operand> operands = {{Role::Query, op.getQuery(), Cut::Queries},
+                                   {Role::Key, op.getKey(), Cut::Keys},
+                                   {Role::Value, op.getValue(), Cut::Keys}};
+  auto add = [&](Role role, Value whole, Cut cut = Cut::Replicated) {
+    if (whole)
+      operands.push_back({role, whole, cut});
+  };
+  if (Value bias = op.getBias()) {
+    bool oneRow =
+        cast<ShapedType>(bias.getType()).getDimSize(kSequenceDim) == 1;
+    add(Role::Bias, bias, oneRow ? Cut::Replicated : Cut::Queries);
+  }
+  add(Role::QuerySegments, op.getQuerySegments());
+  add(Role::KeySegments, op.getKeySegments());
+  add(Role::Lengths, op.getLengths());
+  add(Role::Offsets, op.getOffsets());
+  add(Role::Sinks, op.getSinks());
+  if (op.getEmptyRows() == EmptyRows::Uniform)
+    add(Role::Mean, meanOfValues(b, op.getValue()));
+  for (Value capture : getScoreCaptures(op.getScore()))
+    add(Role::Capture, capture);
+  return operands;
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,105 +191,152 @@ static SmallVector<Value> identityState(ImplicitLocOpBuilder &b, Value query,
           filled(rows, 0.0f)};
 }
 
+namespace {
+/// Builds the rank function of one attention.
+class RankFunctionBuilder {
+public:
+  RankFunctionBuilder(AttentionOp attention, const Ring &ring,
+                      ArrayRef<Operand> operands)
+      : attention(attention), ring(ring), operands(operands),
+        b(attention.getLoc(), attention.getContext()) {}
+
+  func::FuncOp build(func::FuncOp host, const ::ring::LayoutPair &tables);
+
+private:
+  /// The argument of that role; null where the attention has none.
+  Value argument(Operand::Role role);
+  SmallVector<Value> buildRounds(Value queryTable, Value keyTable);
+  void cloneScore(OnlineAttentionOp step);
+  void buildResult(ArrayRef<Value> state);
+
+  AttentionOp attention;
+  const Ring &ring;
+  ArrayRef<Operand> operands;
+  ImplicitLocOpBuilder b;
+  func::FuncOp function;
+};
+} // namespace
+
+Value RankFunctionBuilder::argument(Operand::Role role) {
+  for (auto [index, operand] : llvm::enumerate(operands))
+    if (operand.role == role)
+      return function.getArgument(index);
+  return {};
+}
+
+/// Copies the `score` region; what it captures has become arguments, constants
+/// are copied.
+void RankFunctionBuilder::cloneScore(OnlineAttentionOp step) {
+  if (!attention.hasScore())
+    return;
+  IRMapping mapping;
+  for (auto [index, operand] : llvm::enumerate(operands))
+    if (operand.role == Operand::Role::Capture)
+      mapping.map(operand.whole, function.getArgument(index));
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(attention.getScore(), used);
+  for (Value value : used)
+    if (!mapping.contains(value)) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(step);
+      b.clone(*value.getDefiningOp(), mapping);
+    }
+  attention.getScore().cloneInto(&step.getScore(), mapping);
+}
+
 /// The loop over the rounds: compute on the block in hand, then pass it on.
-static SmallVector<Value> buildRounds(ImplicitLocOpBuilder &b,
-                                      AttentionOp attention, const Ring &ring,
-                                      Value query, Value key, Value value,
-                                      Value queryTable, Value keyTable) {
-  int64_t valueDepth = cast<ShapedType>(value.getType()).getDimSize(3);
+SmallVector<Value> RankFunctionBuilder::buildRounds(Value queryTable,
+                                                    Value keyTable) {
+  using Role = Operand::Role;
+  Value query = argument(Role::Query);
+  int64_t valueDepth = attention.getValue().getType().getDimSize(3);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value one = arith::ConstantIndexOp::create(b, 1);
   Value rounds = arith::ConstantIndexOp::create(b, ring.ranks);
   Value rank =
       shard::ProcessLinearIndexOp::create(b, b.getIndexType(), ring.grid);
   SmallVector<Value> carried = identityState(b, query, valueDepth);
-  carried.append({key, value});
+  carried.append({argument(Role::Key), argument(Role::Value)});
 
   auto loop = scf::ForOp::create(b, zero, rounds, one, carried);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value round = loop.getInductionVar();
-    ValueRange args = loop.getRegionIterArgs();
-    Value owner = OwnerOp::create(b, round, ring.grid, ring.axis);
-    auto slices = SlicesOp::create(
-        b, SlicesType::get(b.getContext()), rank, owner, queryTable, keyTable,
-        /*query_segments=*/Value(), /*key_segments=*/Value(),
-        /*lengths=*/Value(), /*offsets=*/Value(), attention.getMaskAttr(),
-        /*whole=*/b.getUnitAttr());
-    auto step = OnlineAttentionOp::create(
-        b, TypeRange(args.take_front(3)), query, args[3], args[4], slices,
-        /*bias=*/Value(), b.getF32FloatAttr(attention.getEffectiveScale()),
-        /*softcap=*/FloatAttr(), args[0], args[1], args[2]);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value round = loop.getInductionVar();
+  ValueRange args = loop.getRegionIterArgs();
+  Value owner = OwnerOp::create(b, round, ring.grid, ring.axis);
+  auto slices = SlicesOp::create(
+      b, SlicesType::get(b.getContext()), rank, owner, queryTable, keyTable,
+      argument(Role::QuerySegments), argument(Role::KeySegments),
+      argument(Role::Lengths), argument(Role::Offsets), attention.getMaskAttr(),
+      /*whole=*/b.getUnitAttr());
+  auto step = OnlineAttentionOp::create(
+      b, TypeRange(args.take_front(3)), query, args[3], args[4], slices,
+      argument(Role::Bias), b.getF32FloatAttr(attention.getEffectiveScale()),
+      attention.getSoftcapAttr(), args[0], args[1], args[2]);
+  cloneScore(step);
 
-    Value next = arith::AddIOp::create(b, round, one);
-    Value more =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, rounds);
-    auto guarded = scf::IfOp::create(
-        b, more,
-        [&](OpBuilder &nested, Location loc) {
-          Value blocks[] = {args[3], args[4]};
-          auto start =
-              PermuteStartOp::create(nested, loc, blocks, ring.grid, ring.axis);
-          auto wait = PermuteWaitOp::create(nested, loc, start.getFuture());
-          scf::YieldOp::create(nested, loc, wait.getReceived());
-        },
-        [&](OpBuilder &nested, Location loc) {
-          scf::YieldOp::create(nested, loc, args.drop_front(3));
-        });
-    SmallVector<Value> yielded(step.getResults());
-    llvm::append_range(yielded, guarded.getResults());
-    scf::YieldOp::create(b, yielded);
-  }
+  Value next = arith::AddIOp::create(b, round, one);
+  Value more =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, rounds);
+  auto guarded = scf::IfOp::create(
+      b, more,
+      [&](OpBuilder &nested, Location loc) {
+        Value blocks[] = {args[3], args[4]};
+        auto start =
+            PermuteStartOp::create(nested, loc, blocks, ring.grid, ring.axis);
+        auto wait = PermuteWaitOp::create(nested, loc, start.getFuture());
+        scf::YieldOp::create(nested, loc, wait.getReceived());
+      },
+      [&](OpBuilder &nested, Location loc) {
+        scf::YieldOp::create(nested, loc, args.drop_front(3));
+      });
+  SmallVector<Value> yielded(step.getResults());
+  llvm::append_range(yielded, guarded.getResults());
+  scf::YieldOp::create(b, yielded);
   return SmallVector<Value>(loop.getResults().take_front(3));
 }
 
-static func::FuncOp buildRankFunction(AttentionOp attention, const Ring &ring,
-                                      func::FuncOp host,
-                                      const ::ring::LayoutPair &tables) {
-  MLIRContext *context = attention.getContext();
-  auto local = [](Value whole) -> Type {
-    return localType(cast<RankedTensorType>(whole.getType()), kSequenceDim);
-  };
-  SmallVector<Type> inputs = {local(attention.getQuery()),
-                              local(attention.getKey()),
-                              local(attention.getValue())};
-  SmallVector<Type> results;
-  for (Value result : attention->getResults())
-    results.push_back(local(result));
-
-  OpBuilder builder(context);
-  auto function =
-      func::FuncOp::create(attention.getLoc(), (host.getName() + "_rank").str(),
-                           builder.getFunctionType(inputs, results));
-  function.setPrivate();
-  function->setAttr(kRankOfAttrName, FlatSymbolRefAttr::get(host));
-  function->setAttr(kLayoutAttrName,
-                    LayoutAttr::get(context, LayoutKind::Contiguous, 1));
-
-  Block *body = function.addEntryBlock();
-  auto b = ImplicitLocOpBuilder::atBlockBegin(attention.getLoc(), body);
-  Value query = body->getArgument(0), key = body->getArgument(1),
-        value = body->getArgument(2);
-  Value queryTable =
-      arith::ConstantOp::create(b, tableAttr(context, tables.queries));
-  Value keyTable =
-      arith::ConstantOp::create(b, tableAttr(context, tables.keys));
-  SmallVector<Value> state =
-      buildRounds(b, attention, ring, query, key, value, queryTable, keyTable);
-
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, b.getLoc(), query);
+void RankFunctionBuilder::buildResult(ArrayRef<Value> state) {
+  using Role = Operand::Role;
+  SmallVector<OpFoldResult> sizes =
+      tensor::getMixedSizes(b, b.getLoc(), argument(Role::Query));
   SmallVector<OpFoldResult> rows(sizes.begin(), std::prev(sizes.end()));
-  auto outType = cast<ShapedType>(attention.getOut().getType());
+  RankedTensorType outType = attention.getOut().getType();
   sizes.back() = b.getIndexAttr(outType.getDimSize(3));
   Value out = tensor::EmptyOp::create(b, sizes, outType.getElementType());
   Value lse;
   if (attention.getLse())
     lse = tensor::EmptyOp::create(b, rows, b.getF32Type());
   auto finalize =
-      FinalizeOp::create(b, TypeRange(results), state[0], state[1], state[2],
-                         /*sinks=*/Value(), out, lse);
+      FinalizeOp::create(b, function.getResultTypes(), state[0], state[1],
+                         state[2], argument(Role::Sinks), argument(Role::Mean),
+                         out, lse, attention.getEmptyRowsAttr());
   func::ReturnOp::create(b, finalize.getResults());
+}
+
+func::FuncOp RankFunctionBuilder::build(func::FuncOp host,
+                                        const ::ring::LayoutPair &tables) {
+  MLIRContext *context = attention.getContext();
+  SmallVector<Type> inputs, results;
+  for (const Operand &operand : operands)
+    inputs.push_back(operand.localType());
+  for (Value result : attention->getResults())
+    results.push_back(
+        localType(cast<RankedTensorType>(result.getType()), kSequenceDim));
+  function =
+      func::FuncOp::create(attention.getLoc(), (host.getName() + "_rank").str(),
+                           b.getFunctionType(inputs, results));
+  function.setPrivate();
+  function->setAttr(kRankOfAttrName, FlatSymbolRefAttr::get(host));
+  function->setAttr(kLayoutAttrName,
+                    LayoutAttr::get(context, LayoutKind::Contiguous, 1));
+
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Value queryTable =
+      arith::ConstantOp::create(b, tableAttr(context, tables.queries));
+  Value keyTable =
+      arith::ConstantOp::create(b, tableAttr(context, tables.keys));
+  buildResult(buildRounds(queryTable, keyTable));
   return function;
 }
 
@@ -252,24 +392,28 @@ void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
   ::ring::LayoutPair tables =
       layout.tables(ring.ranks, queries, keys,
                     attention.getEffectiveMask().bind(queries, keys));
-  func::FuncOp rankFunction = buildRankFunction(attention, ring, host, tables);
+  ImplicitLocOpBuilder b(attention.getLoc(), attention);
+  SmallVector<Operand> operands = collectOperands(b, attention);
+  func::FuncOp rankFunction =
+      RankFunctionBuilder(attention, ring, operands).build(host, tables);
   symbols.insert(rankFunction, std::next(Block::iterator(host)));
 
-  ImplicitLocOpBuilder b(attention.getLoc(), attention);
   Value queryTable =
       arith::ConstantOp::create(b, tableAttr(&getContext(), tables.queries));
   Value keyTable =
       arith::ConstantOp::create(b, tableAttr(&getContext(), tables.keys));
-  auto scatter = [&](Value whole, Value table) -> Value {
-    auto type = cast<RankedTensorType>(whole.getType());
-    return ScatterOp::create(b, localType(type, kSequenceDim), whole, table,
-                             b.getI64IntegerAttr(kSequenceDim), ring.grid,
-                             ring.axis);
-  };
-  Value operands[] = {scatter(attention.getQuery(), queryTable),
-                      scatter(attention.getKey(), keyTable),
-                      scatter(attention.getValue(), keyTable)};
-  auto call = func::CallOp::create(b, rankFunction, operands);
+  SmallVector<Value> locals;
+  for (const Operand &operand : operands) {
+    if (operand.cut == Operand::Cut::Replicated) {
+      locals.push_back(operand.whole);
+      continue;
+    }
+    Value table = operand.cut == Operand::Cut::Queries ? queryTable : keyTable;
+    locals.push_back(ScatterOp::create(b, operand.localType(), operand.whole,
+                                       table, b.getI64IntegerAttr(kSequenceDim),
+                                       ring.grid, ring.axis));
+  }
+  auto call = func::CallOp::create(b, rankFunction, locals);
   for (auto [whole, local] :
        llvm::zip_equal(attention->getResults(), call.getResults()))
     whole.replaceAllUsesWith(GatherOp::create(

@@ -221,8 +221,9 @@ def Ring_OnlineAttentionOp : Ring_StateOp<"online_attention", [
     - query [batch, heads, Lq, d], key [batch, kv_heads, Lk, d], value
       [batch, kv_heads, Lk, dv] and the `score` region as in `ring.attention`,
       the state as above;
-    - bias is [1 or batch, 1 or heads, 1 or Lq, Sk]: the rank's own rows, all
-      columns, owner by owner; f32 or the inputs' type;
+    - bias is [1 or batch, 1 or heads, 1 or Lq, Sk]: the rank's own rows (or the
+      one row), all columns in the order of the whole sequence; f32 or the
+      inputs' type;
     - scale is finite, softcap finite and positive;
     - query and the state are all tensors, which the op returns, or all memrefs,
       which it updates.
@@ -304,10 +305,12 @@ def Ring_MergeOp : Ring_StateOp<"merge", []> {
 def Ring_FinalizeOp : Ring_StateOp<"finalize", [AttrSizedOperandSegments]> {
   let summary = "the result of a state";
   let description = [{
-    out = acc / sum and lse = max + log(sum), natural logarithm. A row whose
-    sum is 0 gives 0 and -inf. Sinks, one per head, enter here and only here:
-    each adds exp(sink - max) to the sum of its head's rows, with max raised to
-    the sink first. What `outs` held before is not read.
+    out = acc / sum and lse = max + log(sum), natural logarithm. Sinks, one per
+    head, enter here and only here: each adds exp(sink - max) to the sum of its
+    head's rows, with max raised to the sink first. A row whose sum was 0 before
+    the sink saw nothing. Its lse is -inf, or the sink; its out is 0, or as
+    `empty_rows` says: NaN (`nan`), or the row of `mean` for its batch entry and
+    key/value head (`uniform`). What `outs` held before is not read.
 
     Example:
 
@@ -321,17 +324,23 @@ def Ring_FinalizeOp : Ring_StateOp<"finalize", [AttrSizedOperandSegments]> {
     Constraints:
     - acc is [batch, heads, Lq, dv], max and sum are [batch, heads, Lq];
     - out has the shape of acc, lse that of max; sinks are [heads];
+    - `mean` comes with `empty_rows(uniform)` and is [batch, kv_heads, dv], where
+      heads are a multiple of kv_heads;
     - the state and `outs` are all tensors, or all memrefs.
   }];
   let arguments = (ins
     Ring_ShapedOf<[F32], 4>:$acc,
     Ring_ShapedOf<[F32], 3>:$max, Ring_ShapedOf<[F32], 3>:$sum,
     Optional<Ring_ShapedOf<[F32], 1>>:$sinks,
+    Optional<Ring_ShapedOf<[F32], 3>>:$mean,
     Ring_ShapedOf<[F32, F16, BF16], 4>:$out,
-    Optional<Ring_ShapedOf<[F32], 3>>:$lse);
+    Optional<Ring_ShapedOf<[F32], 3>>:$lse,
+    OptionalAttr<Ring_EmptyRowsAttr>:$empty_rows);
   let results = (outs Variadic<AnyTensor>:$results);
   let assemblyFormat = [{
     $acc `,` $max `,` $sum (`sinks` `(` $sinks^ `)`)?
+    (`empty_rows` `(` custom<EmptyRows>($empty_rows)^ `)`)?
+    (`mean` `(` $mean^ `)`)?
     `outs` `(` $out (`,` $lse^)? `)`
     attr-dict `:` functional-type(operands, results)
   }];

@@ -71,6 +71,10 @@ std::optional<std::vector<::ring::LayoutEntry>> parseTable(Value table);
 /// The local type of a rank: `type` with dimension `dim` dynamic.
 RankedTensorType localType(RankedTensorType type, int64_t dim);
 
+/// The values from outside that a `score` region uses and that are no
+/// constants, in the order of their first use.
+llvm::SmallVector<Value> getScoreCaptures(Region &score);
+
 } // namespace mlir::ring
 
 #endif // RING_DIALECT_RING_IR_RINGDIALECT_H

@@ -97,8 +97,10 @@ def Ring_HostRunOp : Ring_StateOp<"host.run", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "runs a rank function on every rank of this process";
   let description = [{
-    Operands are stacks [local ranks, ...the rank function's tensor...]; the
-    r-th local rank works on the r-th part of each. `ranks` is the number of
+    Inputs and `outs` are stacks [local ranks, ...the rank function's
+    tensor...]; the r-th local rank works on the r-th part of each. What is
+    `replicated` every rank is given as it is. The rank function takes the
+    inputs, then the replicated values, then its outputs. `ranks` is the number of
     ranks that the rank function was compiled for, on all processes. Lowers to
     `ring_host_run`.
 
@@ -113,14 +115,16 @@ def Ring_HostRunOp : Ring_StateOp<"host.run", [
     Constraints:
     - the callee is a function;
     - `ranks` is positive;
-    - every operand has a leading dimension, of one size;
+    - every stack has a leading dimension, of one size;
     - `outs` are all tensors, or all memrefs.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, I64Attr:$ranks,
-    Variadic<Ring_Shaped>:$inputs, Variadic<Ring_Shaped>:$outputs);
+    Variadic<Ring_Shaped>:$inputs, Variadic<AnyType>:$replicated,
+    Variadic<Ring_Shaped>:$outputs);
   let results = (outs Variadic<AnyTensor>:$results);
   let assemblyFormat = [{
-    $callee `ranks` $ranks ` ` `(` $inputs `)` `outs` `(` $outputs `)`
+    $callee `ranks` $ranks ` ` `(` $inputs `)`
+    (`replicated` `(` $replicated^ `)`)? `outs` `(` $outputs `)`
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;

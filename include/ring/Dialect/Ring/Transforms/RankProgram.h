@@ -23,7 +23,9 @@ namespace mlir::ring {
 
 /// A rank function: attention of its queries with every block of the ring.
 /// Argument 0 is the query, 1 and 2 are key and value; results are laid out
-/// like the query.
+/// like the query. Then comes the bias, if it has a row for each query, and
+/// then what every rank has whole: other biases, ids, lengths, offsets, sinks,
+/// means, and what the `score` region captures.
 struct RankProgram {
   func::FuncOp function;
   shard::GridOp grid;
@@ -91,6 +93,9 @@ FailureOr<ProgramCounts> countProgram(RankProgram &program);
 
 /// Bytes that a rank sends in one transfer; nothing where batch is dynamic.
 std::optional<int64_t> bytesOfTransfer(RankProgram &program);
+
+/// Arguments that a rank function surely has: query, key, value.
+inline constexpr unsigned kInputCount = 3;
 
 /// Position of the first block among the loop's iter_args and of the last:
 /// (acc, max, sum, key, value).
