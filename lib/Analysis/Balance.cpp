@@ -41,20 +41,22 @@ static int sizeClass(bool longQueries, bool longKeys) {
 
 static std::vector<Chunk> weighChunks(int64_t ranks, int64_t queryCount,
                                       int64_t keyCount,
-                                      const PositionalMask &mask) {
+                                      const PairCounter &pairs) {
   int64_t count = kBalancedChunksPerRank * ranks;
   // As many ranks as chunks: the cuts are those of the balanced layout.
   std::vector<LayoutEntry> table = contiguousLayout(count, queryCount);
   LayoutView queries{table.data(), static_cast<int64_t>(table.size())};
   std::vector<LayoutEntry> keyTable = contiguousLayout(count, keyCount);
   LayoutView keys{keyTable.data(), static_cast<int64_t>(keyTable.size())};
-  LayoutEntry allKeys{0, 0, keyCount, keyCount, 1};
   std::vector<Chunk> chunks;
   for (int64_t index = 0; index < count; ++index) {
-    RingBlock block{mask, queries.of(index), {&allKeys, 1}, keyCount};
+    LayoutView chunk = queries.of(index);
+    int64_t weight = 0;
+    for (const LayoutEntry &entry : chunk)
+      weight += pairs({entry.begin, entry.begin + entry.size()});
     int64_t querySize = queries.localSize(index);
     int64_t keySize = keys.localSize(index);
-    chunks.push_back({index, querySize, keySize, visiblePairs(block),
+    chunks.push_back({index, querySize, keySize, weight,
                       sizeClass(querySize > queryCount / count,
                                 keySize > keyCount / count)});
   }
@@ -150,10 +152,18 @@ static void dealByWeight(int64_t ranks, std::vector<Chunk> &chunks) {
   levelLoads(ranks, chunks);
 }
 
+PairCounter ring::pairsOf(const PositionalMask &mask, int64_t keyCount) {
+  return [mask, keyCount](Interval queries) {
+    LayoutEntry ofQueries{0, queries.begin, queries.size(), queries.size(), 1};
+    LayoutEntry allKeys{0, 0, keyCount, keyCount, 1};
+    return visiblePairs({mask, {&ofQueries, 1}, {&allKeys, 1}, keyCount});
+  };
+}
+
 std::vector<int64_t> ring::balancedOwners(int64_t ranks, int64_t queryCount,
                                           int64_t keyCount,
-                                          const PositionalMask &mask) {
-  std::vector<Chunk> chunks = weighChunks(ranks, queryCount, keyCount, mask);
+                                          const PairCounter &pairs) {
+  std::vector<Chunk> chunks = weighChunks(ranks, queryCount, keyCount, pairs);
   // In a deal in order the keys just before a chunk are those of the rank just
   // before: a window needs few rounds, and each keeps all ranks busy. So such
   // deals come first, the straight one before the turning one, which evens out

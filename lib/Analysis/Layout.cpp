@@ -148,7 +148,7 @@ ring::chunkedLayout(int64_t ranks, int64_t length,
 
 LayoutPair ring::makeLayouts(LayoutKind kind, int64_t granularity,
                              int64_t ranks, int64_t queryCount,
-                             int64_t keyCount, const PositionalMask &mask) {
+                             int64_t keyCount, const PairCounter &pairs) {
   switch (kind) {
   case LayoutKind::Contiguous:
     return {contiguousLayout(ranks, queryCount),
@@ -160,11 +160,32 @@ LayoutPair ring::makeLayouts(LayoutKind kind, int64_t granularity,
             stripedLayout(ranks, keyCount, granularity)};
   case LayoutKind::Balanced: {
     std::vector<int64_t> owners =
-        balancedOwners(ranks, queryCount, keyCount, mask);
+        balancedOwners(ranks, queryCount, keyCount, pairs);
     return {chunkedLayout(ranks, queryCount, owners),
             chunkedLayout(ranks, keyCount, owners)};
   }
   }
   assert(false && "not a layout kind");
   return {};
+}
+
+LayoutPair ring::makeLayouts(LayoutKind kind, int64_t granularity,
+                             int64_t ranks, int64_t queryCount,
+                             int64_t keyCount, const PositionalMask &mask) {
+  return makeLayouts(kind, granularity, ranks, queryCount, keyCount,
+                     pairsOf(mask, keyCount));
+}
+
+int64_t ring::maxEntries(LayoutKind kind, int64_t ranks) {
+  switch (kind) {
+  case LayoutKind::Contiguous:
+    return ranks;
+  case LayoutKind::Zigzag:
+  case LayoutKind::Striped:
+    return 2 * ranks;
+  case LayoutKind::Balanced:
+    return kBalancedChunksPerRank * ranks;
+  }
+  assert(false && "not a layout kind");
+  return 0;
 }

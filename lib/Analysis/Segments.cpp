@@ -8,6 +8,8 @@
 
 #include "ring/Analysis/Segments.h"
 
+#include <algorithm>
+
 using namespace ring;
 
 /// Padding sorts behind every document.
@@ -38,4 +40,21 @@ static int64_t lowerBound(const SegmentIds &segments, uint64_t key) {
 Interval SegmentIds::positionsOf(int32_t first, int32_t last) const {
   return {lowerBound(*this, sortKey(first)),
           lowerBound(*this, uint64_t(sortKey(last)) + 1)};
+}
+
+DocumentIndex::DocumentIndex(const SegmentIds &keys, int64_t keyCount) {
+  for (int64_t position = 0; position < keyCount; ++position)
+    if (int32_t id = keys.at(position); id >= 0)
+      places.emplace_back(id, position);
+  if (!std::is_sorted(places.begin(), places.end()))
+    std::sort(places.begin(), places.end());
+}
+
+int64_t DocumentIndex::count(int32_t id, Interval positions) const {
+  if (id < 0 || positions.empty())
+    return 0;
+  auto first = std::lower_bound(places.begin(), places.end(),
+                                std::pair(id, positions.begin));
+  return std::lower_bound(first, places.end(), std::pair(id, positions.end)) -
+         first;
 }

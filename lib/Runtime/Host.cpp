@@ -173,6 +173,7 @@ void ring_host_counters(const ring_host *host, ring_counters *counters) {
   *counters = ring_counters{};
   counters->runs = host->runs;
   counters->seconds = host->seconds;
+  counters->local_bytes = host->localBytes;
   counters->balance = host->balance;
   counters->round_balance = host->roundBalance;
   auto raise = [](int64_t &value, int64_t candidate) {
@@ -192,6 +193,7 @@ void ring_host_counters(const ring_host *host, ring_counters *counters) {
 void ring_host_reset_counters(ring_host *host) {
   host->runs = 0;
   host->seconds = 0;
+  host->localBytes = 0;
   host->balance = host->roundBalance = 1;
   for (const auto &context : host->contexts) {
     RankCounters &rank = context->counters;

@@ -27,6 +27,7 @@ struct ring_host {
   std::string error;
   int64_t runs = 0;
   double seconds = 0;
+  int64_t localBytes = 0; ///< of one rank, all scatters and gathers
   double balance = 1, roundBalance = 1; ///< the largest of all runs
 
   /// Records the outcome of a call and returns its status.

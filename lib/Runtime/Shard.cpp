@@ -25,6 +25,13 @@ struct Sharding {
 
   Result check(int32_t ranks) const;
   void run(int64_t rank) const;
+  /// Of the local tensor, padding included.
+  int64_t localBytes() const {
+    int64_t bytes = stacked.element_bytes;
+    for (int32_t i = 1; i < stacked.dims; ++i)
+      bytes *= stacked.sizes[i];
+    return bytes;
+  }
 
 private:
   Result checkTensors(int32_t ranks) const;
@@ -174,6 +181,7 @@ static ring_status runSharding(ring_host *host, const Sharding &sharding) {
         static_cast<const Sharding *>(opaque)->run(rank);
       },
       const_cast<Sharding *>(&sharding), nullptr);
+  host->localBytes += sharding.localBytes();
   return host->conclude({});
 }
 

@@ -10,9 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ring/Analysis/Slices.h"
 #include "Allocation.h"
-#include "ring/Runtime/Runtime.h"
+#include "Visibility.h"
 
 #include <algorithm>
 #include <new>
@@ -44,74 +43,15 @@ static const Cursor &open(const ring_key_cursor *cursor) {
   return *std::launder(reinterpret_cast<const Cursor *>(cursor));
 }
 
-//===----------------------------------------------------------------------===//
-// Visibility
-//===----------------------------------------------------------------------===//
-
-void ring_visibility_init(ring_visibility *visibility, int32_t causal,
-                          int64_t left, int64_t right, int64_t chunk,
-                          int64_t prefix, int32_t bottom_right,
-                          const ring_tensor *query_segments,
-                          const ring_tensor *key_segments,
-                          const ring_tensor *lengths,
-                          const ring_tensor *offsets) {
-  *visibility = ring_visibility{};
-  visibility->causal = causal;
-  visibility->bottom_right = bottom_right;
-  visibility->left = left;
-  visibility->right = right;
-  visibility->chunk = chunk;
-  visibility->prefix = prefix;
-  if (query_segments)
-    visibility->query_segments = *query_segments;
-  if (key_segments)
-    visibility->key_segments = *key_segments;
-  if (lengths)
-    visibility->lengths = *lengths;
-  if (offsets)
-    visibility->offsets = *offsets;
-}
-
-/// The ids of one batch entry.
-static SegmentIds segmentsOf(const ring_tensor &ids, int64_t batch) {
-  if (!ids.data)
-    return {};
-  return {static_cast<const int32_t *>(ids.data) + batch * ids.strides[0],
-          ids.sizes[1], ids.strides[1]};
-}
-
-static int64_t scalarOf(const ring_tensor &values, int64_t batch) {
-  return static_cast<const int32_t *>(values.data)[batch * values.strides[0]];
-}
-
 /// The block as the batch entry sees it.
 static RingBlock blockOf(const ring_slices &slices, int64_t batch) {
-  const ring_visibility &visibility = slices.visibility;
-  RingBlock block;
-  block.mask.causal = visibility.causal != 0;
-  block.mask.left = visibility.left;
-  block.mask.right = visibility.right;
-  block.mask.chunk = visibility.chunk;
-  block.mask.prefix = visibility.prefix;
-  if (visibility.offsets.data)
-    block.mask.shift = scalarOf(visibility.offsets, batch);
-  else if (visibility.bottom_right)
-    block.mask.shift = slices.key_count - slices.query_count;
+  RingBlock block = visibilityOf(slices.visibility, batch, slices.query_count,
+                                 slices.key_count);
   block.queries = view(slices.query_table, slices.query_entries);
   block.keys = view(slices.key_table, slices.key_entries);
-  block.keyCount = slices.key_count;
-  if (visibility.lengths.data)
-    block.keyCount = std::clamp<int64_t>(scalarOf(visibility.lengths, batch), 0,
-                                         slices.key_count);
-  block.querySegments = segmentsOf(visibility.query_segments, batch);
-  block.keySegments = segmentsOf(visibility.key_segments, batch);
   block.keySegments.sorted = slices.sorted != 0;
   return block;
 }
-
-//===----------------------------------------------------------------------===//
-// Work lists
-//===----------------------------------------------------------------------===//
 
 /// The table gives every position of the sequence one place.
 static int64_t sequenceLength(LayoutView table) {
@@ -121,9 +61,11 @@ static int64_t sequenceLength(LayoutView table) {
   return length;
 }
 
-static bool haveSortedIds(const ring_tensor &ids) {
+/// True iff the key ids of every batch entry are sorted.
+static bool haveSortedIds(const ring_visibility &visibility) {
+  const ring_tensor &ids = visibility.key_segments;
   for (int64_t batch = 0; ids.data && batch < ids.sizes[0]; ++batch)
-    if (!segmentsOf(ids, batch).areSorted())
+    if (!visibilityOf(visibility, batch, 0, 0).keySegments.areSorted())
       return false;
   return true;
 }
@@ -145,7 +87,7 @@ void ring_slices_init(ring_slices *slices, const int64_t *query_table,
   slices->query_count = sequenceLength(allQueries);
   slices->key_count = sequenceLength(allKeys);
   slices->classify = classify;
-  slices->sorted = haveSortedIds(visibility->key_segments);
+  slices->sorted = haveSortedIds(*visibility);
   slices->visibility = *visibility;
 }
 

@@ -103,8 +103,8 @@ TEST(Balance, BalancedDealsSixteenChunksARankOfEvenSizes) {
       for (const NamedMask &named : masksFor(queryCount, keyCount)) {
         SCOPED_TRACE(named.name + " N=" + std::to_string(ranks) +
                      " Sq=" + std::to_string(queryCount));
-        std::vector<int64_t> owners =
-            balancedOwners(ranks, queryCount, keyCount, named.mask);
+        std::vector<int64_t> owners = balancedOwners(
+            ranks, queryCount, keyCount, pairsOf(named.mask, keyCount));
         ASSERT_EQ(static_cast<int64_t>(owners.size()), 16 * ranks);
         for (int64_t rank = 0; rank < ranks; ++rank)
           ASSERT_EQ(std::count(owners.begin(), owners.end(), rank), 16);

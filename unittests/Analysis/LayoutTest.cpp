@@ -60,7 +60,7 @@ TEST(Layout, TablesAreGroupedByOwnerAndAscendWithinAnEntry) {
         SCOPED_TRACE(layout.name + " N=" + std::to_string(ranks) +
                      " S=" + std::to_string(length));
         LayoutPair pair = makeLayouts(layout.kind, layout.granularity, ranks,
-                                      length, length, {});
+                                      length, length, PositionalMask{});
         LayoutView view = pair.queryView();
         int64_t seen = 0, total = 0, longest = 0;
         for (int64_t rank = 0; rank < ranks; ++rank) {
@@ -157,7 +157,8 @@ TEST(Layout, StripeLongerThanAnySequence) {
 
 TEST(Layout, EmptySequenceHasNoEntries) {
   for (const NamedLayout &layout : layouts()) {
-    LayoutPair pair = makeLayouts(layout.kind, layout.granularity, 3, 0, 0, {});
+    LayoutPair pair =
+        makeLayouts(layout.kind, layout.granularity, 3, 0, 0, PositionalMask{});
     EXPECT_EQ(pair.queryView().size, 0) << layout.name;
     EXPECT_EQ(pair.keyView().paddedSize(3), 0) << layout.name;
   }

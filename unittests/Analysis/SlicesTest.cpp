@@ -111,8 +111,8 @@ void checkRing(int64_t ranks, int64_t queryCount, int64_t keyCount,
 TEST(Slices, QueryRangesCoverTheBlockAndCrossNoEntry) {
   for (const NamedLayout &layout : layouts())
     for (int64_t tile : {1, 4, 7, 64, 1000}) {
-      LayoutPair pair =
-          makeLayouts(layout.kind, layout.granularity, 3, 301, 301, {});
+      LayoutPair pair = makeLayouts(layout.kind, layout.granularity, 3, 301,
+                                    301, PositionalMask{});
       for (int64_t rank = 0; rank < 3; ++rank) {
         LayoutView queries = pair.queryView().of(rank);
         int64_t next = 0, base = 0;

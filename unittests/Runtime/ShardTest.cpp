@@ -71,8 +71,9 @@ std::vector<std::vector<LayoutEntry>> layoutsOf(int64_t ranks, int64_t length) {
   window.right = 0;
   return {contiguousLayout(ranks, length), zigzagLayout(ranks, length),
           stripedLayout(ranks, length, 1), stripedLayout(ranks, length, 3),
-          chunkedLayout(ranks, length,
-                        balancedOwners(ranks, length, length, window))};
+          chunkedLayout(
+              ranks, length,
+              balancedOwners(ranks, length, length, pairsOf(window, length)))};
 }
 
 /// Scatters a tensor of `sizes`, checks every local element and the padding,

@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace ring {
@@ -81,13 +82,18 @@ std::vector<LayoutEntry> stripedLayout(int64_t ranks, int64_t length,
 std::vector<LayoutEntry> chunkedLayout(int64_t ranks, int64_t length,
                                        const std::vector<int64_t> &owners);
 constexpr int64_t kBalancedChunksPerRank = 16;
+/// Visible pairs of the queries at these positions, with all keys: what the
+/// mask and, where they are known, ids, lengths and offsets let through, summed
+/// over the batch.
+using PairCounter = std::function<int64_t(Interval queries)>;
+/// Counts what a positional mask lets through.
+PairCounter pairsOf(const PositionalMask &mask, int64_t keyCount);
 /// Owners of the 16*ranks chunks for `balanced`: equal counts, dealt so that
 /// the visible pairs of the ranks' queries come out even, and their local sizes
 /// too: within 2% or, where chunks are short, two positions. A function of its
 /// arguments only: every rank computes the same.
 std::vector<int64_t> balancedOwners(int64_t ranks, int64_t queryCount,
-                                    int64_t keyCount,
-                                    const PositionalMask &mask);
+                                    int64_t keyCount, const PairCounter &pairs);
 
 /// The tables of the queries and of the keys of one attention (equal where
 /// queryCount == keyCount).
@@ -99,7 +105,13 @@ struct LayoutPair {
 };
 LayoutPair makeLayouts(LayoutKind kind, int64_t granularity, int64_t ranks,
                        int64_t queryCount, int64_t keyCount,
+                       const PairCounter &pairs);
+/// The same where only positions decide what is visible.
+LayoutPair makeLayouts(LayoutKind kind, int64_t granularity, int64_t ranks,
+                       int64_t queryCount, int64_t keyCount,
                        const PositionalMask &mask);
+/// Most entries that a table of this kind has, whatever the length is.
+int64_t maxEntries(LayoutKind kind, int64_t ranks);
 
 } // namespace ring
 

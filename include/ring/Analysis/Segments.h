@@ -20,6 +20,9 @@
 
 #include "ring/Analysis/Mask.h"
 
+#include <utility>
+#include <vector>
+
 namespace ring {
 
 /// The ids of one sequence, not owned. Without ids (`ids` null) there is one
@@ -38,6 +41,19 @@ struct SegmentIds {
   /// The positions of documents `first` to `last`, both not negative, where
   /// the ids are sorted.
   Interval positionsOf(int32_t first, int32_t last) const;
+};
+
+/// Finds the keys of a document, in any order of ids.
+class DocumentIndex {
+public:
+  /// Of the keys below `keyCount`. Takes time and memory in proportion to them,
+  /// and time for sorting where the ids are not sorted.
+  DocumentIndex(const SegmentIds &keys, int64_t keyCount);
+  /// How many keys of the document stand in `positions`. None of padding.
+  int64_t count(int32_t id, Interval positions) const;
+
+private:
+  std::vector<std::pair<int32_t, int64_t>> places; ///< (id, position), sorted
 };
 
 } // namespace ring

@@ -79,6 +79,27 @@ ring_status ring_host_gather(ring_host *host, const int64_t *table,
                              const ring_tensor *stacked,
                              const ring_tensor *whole);
 
+/* The tables [entries][5] of the queries (tables[0]) and of the keys
+ * (tables[1]) of a layout on `ranks` ranks, with room for as many entries as
+ * such a layout may need (2 a rank, `balanced` 16); the rest becomes empty
+ * entries. Work that `balanced` evens out is what `visibility` lets through. */
+enum {
+  RING_LAYOUT_CONTIGUOUS = 0,
+  RING_LAYOUT_ZIGZAG = 1,
+  RING_LAYOUT_STRIPED = 2,
+  RING_LAYOUT_BALANCED = 3
+};
+ring_status ring_host_tables(ring_host *host, int32_t layout,
+                             int64_t granularity, int32_t ranks,
+                             int64_t query_count, int64_t key_count,
+                             const ring_visibility *visibility,
+                             const ring_tensor *tables);
+/* The longest local size under a table. */
+int64_t ring_padded_size(const int64_t *table, int64_t entries, int32_t ranks);
+/* RING_ERROR_USAGE, with a message that names `what`, unless a == b. */
+ring_status ring_host_require_equal(ring_host *host, int64_t a, int64_t b,
+                                    const char *what);
+
 /* Counters since ring_host_reset_counters (or creation); per-rank values are
  * maxima over the local ranks. */
 typedef struct ring_counters {
@@ -89,6 +110,8 @@ typedef struct ring_counters {
   int64_t slots_in_flight;   /* most unwaited transfers at once, of a rank */
   int64_t launches;          /* ring_parallel_for calls, per rank */
   int64_t peak_bytes;        /* most bytes allocated at once, of a rank */
+  int64_t local_bytes;       /* of one rank's local tensors, scattered to it
+                              * and gathered from it, of all calls */
   double balance;            /* visible pairs of the busiest rank / mean of all
                               * ranks, as the kernels found them; the largest
                               * of all runs, 1 where nothing was visible */

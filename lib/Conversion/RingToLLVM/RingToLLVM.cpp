@@ -55,7 +55,10 @@ private:
   LogicalResult lower(HostScatterOp op);
   LogicalResult lower(HostGatherOp op);
   LogicalResult lower(HostRunOp op);
-  /// Address and number of entries of a table.
+  LogicalResult lower(TablesOp op);
+  LogicalResult lower(PaddedSizeOp op);
+  LogicalResult lower(RequireEqualOp op);
+  /// Address and number of entries of a table, which lies in one piece.
   std::pair<Value, Value> table(Value memref);
   /// The address of a ring_visibility for the mask, ids, lengths and offsets.
   template <typename OpTy> Value visibility(OpTy op);
@@ -193,11 +196,14 @@ LogicalResult FunctionLowering::lower(OwnerOp op) {
 }
 
 std::pair<Value, Value> FunctionLowering::table(Value memref) {
-  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
-  Value pointer =
-      LLVM::IntToPtrOp::create(b, b.pointerType(), b.asI64(address));
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, memref);
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, memref);
+  Value pointer = LLVM::IntToPtrOp::create(b, b.pointerType(), b.asI64(base));
+  Value first = LLVM::GEPOp::create(
+      b, b.pointerType(), b.getI64Type(), pointer,
+      ArrayRef<LLVM::GEPArg>{b.asI64(metadata.getOffset())});
   Value entries = b.asI64(memref::DimOp::create(b, memref, 0));
-  return {pointer, entries};
+  return {first, entries};
 }
 
 template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
@@ -403,6 +409,36 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   return success();
 }
 
+LogicalResult FunctionLowering::lower(TablesOp op) {
+  Value visible = visibility(op);
+  LayoutAttr layout = op.getLayout();
+  b.checkedCall("ring_host_tables",
+                {b.context(), b.i32(static_cast<int64_t>(layout.getKind())),
+                 b.i64(layout.getGranularity()), b.i32(op.getRanks()),
+                 b.asI64(op.getQueryCount()), b.asI64(op.getKeyCount()),
+                 visible, b.tensors(op.getDpsInits())});
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(PaddedSizeOp op) {
+  auto [address, entries] = table(op.getTable());
+  Value size = b.call("ring_padded_size", b.getI64Type(),
+                      {address, entries, b.i32(op.getRanks())});
+  op.getSize().replaceAllUsesWith(
+      arith::IndexCastOp::create(b, b.getIndexType(), size));
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(RequireEqualOp op) {
+  b.checkedCall("ring_host_require_equal",
+                {b.context(), b.asI64(op.getLhs()), b.asI64(op.getRhs()),
+                 b.string(op.getWhat())});
+  op.erase();
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -413,7 +449,8 @@ LogicalResult FunctionLowering::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
             PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
-            HostRunOp>([&](auto typed) { return lower(typed); })
+            HostRunOp, TablesOp, PaddedSizeOp, RequireEqualOp>(
+          [&](auto typed) { return lower(typed); })
       .Default([](Operation *other) {
         return other->emitError("no lowering to the runtime for '")
                << other->getName() << "'";

@@ -29,6 +29,10 @@ llvm::Expected<std::vector<Array>> makeArguments(const Program &program,
       arguments.push_back(std::move(*array));
       continue;
     }
+    if (!signature.isStatic())
+      return llvm::createStringError(
+          llvm::inconvertibleErrorCode(),
+          what + " has dynamic sizes: give it with --input");
     auto array = Array::allocate(signature.type, signature.shape);
     if (!array)
       return array.takeError();
@@ -55,26 +59,17 @@ llvm::Expected<HostPointer> makeHost(const Program &program,
   return pointer;
 }
 
-/// A strided memref descriptor: {allocated, aligned, offset, sizes, strides}.
-static std::vector<int64_t> descriptor(const Array &array) {
-  int64_t rank = array.rank();
-  std::vector<int64_t> words(3 + 2 * rank);
-  auto address =
-      reinterpret_cast<int64_t>(const_cast<std::byte *>(array.data()));
-  words[0] = words[1] = address;
-  int64_t stride = 1;
-  for (int64_t dim = rank - 1; dim >= 0; --dim) {
-    words[3 + dim] = array.dim(dim);
-    words[3 + rank + dim] = stride;
-    stride *= array.dim(dim);
-  }
-  return words;
-}
-
 llvm::Expected<RunOutcome> runProgram(Program &program, ring_host *host,
                                       const std::vector<Array> &arguments) {
   RunOutcome outcome;
-  for (const Signature &result : program.results) {
+  std::vector<Signature> signatures = program.results;
+  if (program.resultShapes) {
+    auto resolved = program.resultShapes->resolve(arguments);
+    if (!resolved)
+      return resolved.takeError();
+    signatures = std::move(*resolved);
+  }
+  for (const Signature &result : signatures) {
     auto array = Array::allocate(result.type, result.shape);
     if (!array)
       return array.takeError();

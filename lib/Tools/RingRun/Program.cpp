@@ -46,50 +46,6 @@ FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   return candidates.front();
 }
 
-static std::optional<ElementType> elementType(Type type) {
-  if (type.isF16())
-    return ElementType::F16;
-  if (type.isBF16())
-    return ElementType::BF16;
-  if (type.isF32())
-    return ElementType::F32;
-  if (type.isF64())
-    return ElementType::F64;
-  if (type.isSignlessInteger(1))
-    return ElementType::I1;
-  if (type.isSignlessInteger(8))
-    return ElementType::I8;
-  if (type.isSignlessInteger(16))
-    return ElementType::I16;
-  if (type.isSignlessInteger(32))
-    return ElementType::I32;
-  if (type.isSignlessInteger(64))
-    return ElementType::I64;
-  return std::nullopt;
-}
-
-LogicalResult readSignatures(func::FuncOp function,
-                             std::vector<Signature> &arguments,
-                             std::vector<Signature> &results) {
-  auto read = [&](Type type, std::vector<Signature> &into) -> LogicalResult {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    std::optional<ElementType> element =
-        tensor ? elementType(tensor.getElementType()) : std::nullopt;
-    if (!element || !tensor.hasStaticShape())
-      return function.emitError("cannot pass ")
-             << type << ", expected tensors of static shape";
-    into.push_back({*element, tensor.getShape().vec()});
-    return success();
-  };
-  for (Type type : function.getArgumentTypes())
-    if (failed(read(type, arguments)))
-      return failure();
-  for (Type type : function.getResultTypes())
-    if (failed(read(type, results)))
-      return failure();
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Probes
 //===----------------------------------------------------------------------===//
@@ -122,12 +78,19 @@ static FailureOr<std::vector<AttentionProbe>> addProbes(func::FuncOp function) {
     add(op.getLengths(), probe.lengths);
     add(op.getOffsets(), probe.offsets);
     add(op.getSinks(), probe.sinks);
+    if (op.hasScore()) {
+      auto score = ScoreFunction::compile(op);
+      valid &= succeeded(score);
+      if (succeeded(score))
+        probe.score = *score;
+      for (Value capture : ScoreFunction::capturesAsTensors(op))
+        add(capture, probe.captures.emplace_back(-1));
+    }
     add(op.getOut(), probe.out);
     add(op.getLse(), probe.lse);
-    auto queries = cast<ShapedType>(op.getQuery().getType());
-    auto keys = cast<ShapedType>(op.getKey().getType());
-    probe.spec.mask =
-        op.getEffectiveMask().bind(queries.getDimSize(2), keys.getDimSize(2));
+    mlir::ring::MaskAttr mask = op.getEffectiveMask();
+    probe.spec.mask = mask.bind(0, 0);
+    probe.bottomRight = mask.getAlign() == mlir::ring::Alignment::BottomRight;
     probe.spec.scale = op.getEffectiveScale();
     if (std::optional<APFloat> softcap = op.getSoftcap())
       probe.spec.softcap = softcap->convertToFloat();
@@ -149,25 +112,34 @@ static FailureOr<std::vector<AttentionProbe>> addProbes(func::FuncOp function) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a rank's own inputs and outputs.
-static int64_t localBytes(mlir::ring::RankProgram &program) {
+/// Bytes of a rank's own inputs and outputs; nothing where shapes or tables are
+/// known at run time only.
+static std::optional<int64_t> localBytes(mlir::ring::RankProgram &program) {
+  if (!program.hasConstantTables())
+    return std::nullopt;
   mlir::ring::SlicesArithmetic arithmetic(program.slices.front());
   int64_t queries = arithmetic.queryView().paddedSize(program.ranks());
   int64_t keys = arithmetic.keyView().paddedSize(program.ranks());
   int64_t total = 0;
+  bool known = true;
   auto add = [&](Type type, int64_t positions) {
-    auto tensor = cast<RankedTensorType>(type);
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return; // a scalar that the score region captures
     int64_t bytes = llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-    for (int64_t size : tensor.getShape())
+    for (auto [dim, size] : llvm::enumerate(tensor.getShape())) {
+      constexpr size_t kSequenceDim = 2;
+      known &= !ShapedType::isDynamic(size) || dim == kSequenceDim;
       bytes *= ShapedType::isDynamic(size) ? positions : size;
+    }
     total += bytes;
   };
   for (auto [index, type] :
        llvm::enumerate(program.function.getArgumentTypes()))
-    add(type, index == 0 ? queries : keys);
+    add(type, index == 1 || index == 2 ? keys : queries);
   for (Type type : program.function.getResultTypes())
     add(type, queries);
-  return total;
+  return known ? std::optional(total) : std::nullopt;
 }
 
 /// What no step of the pipeline would say clearly.
@@ -207,14 +179,14 @@ static LogicalResult inspect(ModuleOp module, const RunOptions &options,
         mlir::ring::countProgram(*rank);
     if (failed(counts))
       return failure();
-    AttentionCounts attention;
+    StaticCounts attention;
     attention.rounds = counts->rounds;
     attention.transfers = counts->transfers;
     attention.bytesPerRank = counts->bytesPerRank;
     attention.balance = counts->balance;
     attention.roundBalance = counts->roundBalance;
     attention.buffers = counts->slots;
-    attention.peakBytesPerRank = localBytes(*rank);
+    attention.localBytes = localBytes(*rank);
     program.counts.push_back(attention);
   }
   return success();
@@ -290,6 +262,9 @@ FailureOr<Program> compileProgram(
     program.ownResults = entry->getNumResults();
   if (failed(readSignatures(*entry, program.arguments, program.results)))
     return failure();
+  if (!llvm::all_of(program.results,
+                    [](const Signature &result) { return result.isStatic(); }))
+    program.resultShapes = std::make_shared<ResultShapes>(*entry);
   if (options.check && program.probes.empty()) {
     InFlightDiagnostic diag =
         entry->emitError("--check found no ring.attention in @")

@@ -40,14 +40,7 @@ void RunReport::add(const AttentionCounts &attention) {
   ++attentions;
   counts.rounds += attention.rounds;
   counts.transfers += attention.transfers;
-  counts.bytesPerRank += attention.bytesPerRank;
-  counts.balance = std::max(counts.balance, attention.balance);
-  counts.roundBalance = std::max(counts.roundBalance, attention.roundBalance);
   counts.buffers = std::max(counts.buffers, attention.buffers);
-  counts.buffersAllocated =
-      std::max(counts.buffersAllocated, attention.buffersAllocated);
-  counts.peakBytesPerRank =
-      std::max(counts.peakBytesPerRank, attention.peakBytesPerRank);
 }
 
 void RunReport::printJson(llvm::raw_ostream &stream) const {
@@ -59,12 +52,12 @@ void RunReport::printJson(llvm::raw_ostream &stream) const {
     json.attribute("attentions", attentions);
     json.attribute("rounds", counts.rounds);
     json.attribute("transfers", counts.transfers);
-    json.attribute("bytes_per_rank", counts.bytesPerRank);
-    json.attribute("balance", counts.balance);
-    json.attribute("round_balance", counts.roundBalance);
+    json.attribute("bytes_per_rank", bytesPerRank);
+    json.attribute("balance", balance);
+    json.attribute("round_balance", roundBalance);
     json.attribute("buffers", counts.buffers);
-    json.attribute("buffers_allocated", counts.buffersAllocated);
-    json.attribute("peak_bytes_per_rank", counts.peakBytesPerRank);
+    json.attribute("buffers_allocated", buffersAllocated);
+    json.attribute("peak_bytes_per_rank", peakBytesPerRank);
     json.attribute("compile_ms", compileMs);
     json.attribute("time_ms", timeMs);
     if (maxError)
@@ -93,12 +86,12 @@ void RunReport::printTable(llvm::raw_ostream &stream) const {
   line("attentions", number(attentions));
   line("rounds", number(counts.rounds));
   line("transfers", number(counts.transfers));
-  line("sent per rank", formatBytes(counts.bytesPerRank));
-  line("balance", llvm::formatv("{0:f3}", counts.balance));
-  line("round balance", llvm::formatv("{0:f3}", counts.roundBalance));
-  line("buffers", number(counts.buffers) + ", " +
-                      number(counts.buffersAllocated) + " allocated");
-  line("peak per rank", formatBytes(counts.peakBytesPerRank));
+  line("sent per rank", formatBytes(bytesPerRank));
+  line("balance", llvm::formatv("{0:f3}", balance));
+  line("round balance", llvm::formatv("{0:f3}", roundBalance));
+  line("buffers",
+       number(counts.buffers) + ", " + number(buffersAllocated) + " allocated");
+  line("peak per rank", formatBytes(peakBytesPerRank));
   line("compile", llvm::formatv("{0:f1} ms", compileMs));
   line("time", llvm::formatv("{0:f3} ms", timeMs));
   if (maxError) {

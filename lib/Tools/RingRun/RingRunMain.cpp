@@ -15,6 +15,7 @@
 #include "ring/Tools/RingRun/Compare.h"
 #include "ring/Tools/RingRun/Execute.h"
 #include "ring/Tools/RingRun/Npy.h"
+#include "ring/Tools/RingRun/Report.h"
 #include "ring/Tools/RingRun/VerifyEach.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -28,6 +29,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 using namespace mlir;
 
@@ -160,9 +162,17 @@ llvm::Error Run::checkAttentions(const Program &program,
         at(probe.query),   at(probe.key),           at(probe.value),
         at(probe.bias),    at(probe.querySegments), at(probe.keySegments),
         at(probe.lengths), at(probe.offsets),       at(probe.sinks)};
-    auto errors =
-        checkAttention(operands, probe.spec, *at(probe.out), at(probe.lse),
-                       static_cast<unsigned>(options.threads));
+    AttentionSpec spec = probe.spec;
+    if (probe.bottomRight)
+      spec.mask.shift = operands.key->dim(2) - operands.query->dim(2);
+    if (probe.score) {
+      std::vector<const Array *> captures;
+      for (int place : probe.captures)
+        captures.push_back(at(place));
+      spec.score = probe.score->bind(captures);
+    }
+    auto errors = checkAttention(operands, spec, *at(probe.out), at(probe.lse),
+                                 static_cast<unsigned>(options.threads));
     if (!errors)
       return errors.takeError();
     report.maxError->push_back({errors->out, errors->lse});
@@ -175,33 +185,58 @@ llvm::Error Run::checkAttentions(const Program &program,
   return llvm::Error::success();
 }
 
-/// What the IR says must have happened, did.
+/// What the IR says of a run is what the runtime saw.
 bool Run::countersAgree(const Program &program, const ring_counters &counters) {
   int64_t transfers = 0, bytes = 0;
-  for (const AttentionCounts &attention : program.counts) {
+  double balance = 1, roundBalance = 1;
+  bool allBytes = true, allBalances = true;
+  for (const StaticCounts &attention : program.counts) {
     transfers += attention.transfers;
-    bytes += attention.bytesPerRank;
+    bytes += attention.bytesPerRank.value_or(0);
+    allBytes &= attention.bytesPerRank.has_value();
+    balance = std::max(balance, attention.balance.value_or(1));
+    roundBalance = std::max(roundBalance, attention.roundBalance.value_or(1));
+    allBalances &= attention.balance && attention.roundBalance;
   }
-  transfers *= options.repeat;
-  bytes *= options.repeat;
-  if (transfers == counters.transfers && bytes == counters.bytes_sent)
-    return true;
-  llvm::errs() << "ring-run: the program has " << transfers << " transfers and "
-               << bytes << " bytes, the runtime counted " << counters.transfers
-               << " and " << counters.bytes_sent << "\n";
-  return false;
+  bool right = true;
+  auto compare = [&](const char *what, double expected, double got) {
+    if (std::fabs(expected - got) <= 1e-9 * std::fabs(expected))
+      return;
+    right = false;
+    llvm::errs() << llvm::format("ring-run: %s: the program has %.12g, the "
+                                 "runtime counted %.12g\n",
+                                 what, expected, got);
+  };
+  auto runs = static_cast<double>(options.repeat);
+  compare("transfers", transfers * runs, counters.transfers);
+  if (allBytes)
+    compare("bytes sent", bytes * runs, counters.bytes_sent);
+  if (allBalances) {
+    compare("balance", balance, counters.balance);
+    compare("round balance", roundBalance, counters.round_balance);
+  }
+  return right;
 }
 
+/// From the IR where it is static, from the runtime where it is measured.
 void Run::addCounts(const Program &program, const ring_counters &counters) {
   report.ranks = program.ranks;
   report.layout = program.layout;
   report.variant = "pass-kv";
-  for (AttentionCounts attention : program.counts) {
-    attention.buffersAllocated = counters.buffers_allocated;
-    attention.peakBytesPerRank =
-        attention.peakBytesPerRank + counters.peak_bytes;
-    report.add(attention);
+  int64_t local = 0;
+  bool allLocal = true;
+  for (const StaticCounts &attention : program.counts) {
+    report.add({attention.rounds, attention.transfers, attention.buffers});
+    local = std::max(local, attention.localBytes.value_or(0));
+    allLocal &= attention.localBytes.has_value();
   }
+  if (!allLocal)
+    local = counters.local_bytes / options.repeat;
+  report.bytesPerRank = counters.bytes_sent / options.repeat;
+  report.balance = counters.balance;
+  report.roundBalance = counters.round_balance;
+  report.buffersAllocated = counters.buffers_allocated;
+  report.peakBytesPerRank = local + counters.peak_bytes;
 }
 
 void Run::print() {

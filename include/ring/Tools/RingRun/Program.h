@@ -13,7 +13,9 @@
 #include "ring/Tools/RingRun/Array.h"
 #include "ring/Tools/RingRun/DenseAttention.h"
 #include "ring/Tools/RingRun/Options.h"
-#include "ring/Tools/RingRun/Report.h"
+#include "ring/Tools/RingRun/ResultShapes.h"
+#include "ring/Tools/RingRun/ScoreFunction.h"
+#include "ring/Tools/RingRun/Signature.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
@@ -30,12 +32,19 @@ struct AttentionProbe {
   int query = -1, key = -1, value = -1, bias = -1, querySegments = -1,
       keySegments = -1, lengths = -1, offsets = -1, sinks = -1, out = -1,
       lse = -1;
+  /// The mask's shift is Sk - Sq, whatever they turn out to be.
+  bool bottomRight = false;
+  /// Where there is a `score` region, and where what it captures is.
+  std::shared_ptr<ScoreFunction> score;
+  std::vector<int> captures;
 };
 
-/// Element type and static shape of an argument or a result.
-struct Signature {
-  ElementType type;
-  std::vector<int64_t> shape;
+/// What the IR of a rank function says about a run; nothing where shapes,
+/// tables or visibility are known at run time only.
+struct StaticCounts {
+  int64_t rounds = 0, transfers = 0, buffers = 0;
+  std::optional<int64_t> bytesPerRank, localBytes;
+  std::optional<double> balance, roundBalance;
 };
 
 struct Program {
@@ -48,18 +57,14 @@ struct Program {
   int64_t ranks = 1;
   std::string layout;
   /// Of each sharded attention, from the IR.
-  std::vector<AttentionCounts> counts;
+  std::vector<StaticCounts> counts;
+  /// Where sizes of results are dynamic, how to find them.
+  std::shared_ptr<ResultShapes> resultShapes;
 };
 
 /// The function to run; an error, already printed, where it cannot be told.
 mlir::FailureOr<mlir::func::FuncOp> findEntry(mlir::ModuleOp module,
                                               llvm::StringRef name);
-
-/// Signatures of a function on tensors; an error at the function where a type
-/// cannot be passed.
-mlir::LogicalResult readSignatures(mlir::func::FuncOp function,
-                                   std::vector<Signature> &arguments,
-                                   std::vector<Signature> &results);
 
 /// Runs the whole pipeline on `module` and compiles it. `skip`: steps to leave
 /// out. Errors have been printed.

@@ -18,16 +18,11 @@
 
 namespace ring::tools {
 
-/// What is counted for one attention.
+/// What the program does for one attention.
 struct AttentionCounts {
   int64_t rounds = 0;
-  int64_t transfers = 0;        ///< of each rank
-  int64_t bytesPerRank = 0;     ///< sent
-  double balance = 1;           ///< visible pairs of the busiest rank / mean
-  double roundBalance = 1;      ///< the same, busiest rank of each round
-  int64_t buffers = 0;          ///< slots of the program
-  int64_t buffersAllocated = 0; ///< slots that the transport allocated
-  int64_t peakBytesPerRank = 0;
+  int64_t transfers = 0; ///< of each rank
+  int64_t buffers = 0;   ///< slots of the program
 };
 
 /// Errors of one attention as multiples of the tolerance.
@@ -42,7 +37,12 @@ struct RunReport {
   std::string layout;
   std::string variant;
   int64_t attentions = 0;
-  AttentionCounts counts; ///< of all attentions, see `add`
+  AttentionCounts counts;       ///< of all attentions, see `add`
+  int64_t bytesPerRank = 0;     ///< sent in one run
+  double balance = 1;           ///< visible pairs of the busiest rank / mean
+  double roundBalance = 1;      ///< the same, busiest rank of each round
+  int64_t buffersAllocated = 0; ///< slots that the transport allocated
+  int64_t peakBytesPerRank = 0;
   double compileMs = 0;
   double timeMs = 0; ///< median over the repetitions of the ranks' run
   /// One entry per attention; present only under `--check`.
@@ -51,8 +51,8 @@ struct RunReport {
   /// The feature for which the program was refused.
   std::optional<std::string> refused;
 
-  /// Adds an attention: rounds, transfers and bytes add up; of the balances,
-  /// the buffers and the peak the largest counts.
+  /// Adds an attention: rounds and transfers add up, of the buffers the largest
+  /// counts.
   void add(const AttentionCounts &attention);
 
   /// One JSON object and a newline. JSON has no infinity: an error that is not

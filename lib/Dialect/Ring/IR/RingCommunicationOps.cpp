@@ -9,6 +9,7 @@
 #include "Verification.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -214,9 +215,21 @@ LogicalResult ScatterOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 LogicalResult GatherOp::verify() {
-  return verifyBoundary(*this, getWhole().getType(), getLocal().getType(),
-                        getDim(), getTable());
+  auto type = cast<RankedTensorType>(getWhole().getType());
+  if (static_cast<int64_t>(getSizes().size()) !=
+      static_cast<int64_t>(type.getNumDynamicDims()))
+    return emitOpError("has ")
+           << getSizes().size() << " sizes, expected one for each of the "
+           << type.getNumDynamicDims() << " dynamic dimensions of " << type;
+  return verifyBoundary(*this, type, getLocal().getType(), getDim(),
+                        getTable());
 }
 LogicalResult GatherOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyGrid(*this, getGridAttr(), getAxis(), tables);
+}
+LogicalResult GatherOp::reifyResultShapes(OpBuilder &b,
+                                          ReifiedRankedShapedTypeDims &shapes) {
+  auto type = cast<RankedTensorType>(getWhole().getType());
+  shapes.push_back(getMixedValues(type.getShape(), getSizes(), b));
+  return success();
 }

@@ -21,24 +21,9 @@ using namespace mlir::ring;
 
 LogicalResult SlicesOp::verify() {
   if (failed(verifyTable(*this, getQueryTable())) ||
-      failed(verifyTable(*this, getKeyTable())) ||
-      failed(verifySegmentPair(*this, getQuerySegments(), getKeySegments())))
+      failed(verifyTable(*this, getKeyTable())))
     return failure();
-  int64_t batch = ShapedType::kDynamic;
-  for (Value value :
-       {getQuerySegments(), getKeySegments(), getLengths(), getOffsets()}) {
-    if (!value)
-      continue;
-    int64_t size = cast<ShapedType>(value.getType()).getDimSize(0);
-    if (!areCompatible(size, batch))
-      return emitOpError("operands have batch sizes ")
-             << batch << " and " << size << ", expected one";
-    if (!ShapedType::isDynamic(size))
-      batch = size;
-  }
-  if (getOffsets() && getMask() && getMask()->getAlign())
-    return emitOpError("has both offsets and align, expected one of them");
-  return success();
+  return verifyRunTimeVisibility(*this);
 }
 
 void SlicesOp::getEffects(MemoryEffectList &effects) {

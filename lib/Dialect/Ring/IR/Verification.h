@@ -51,6 +51,28 @@ LogicalResult verifyBias(Operation *op, Value bias, Type element,
 /// Both segments are given, or none.
 LogicalResult verifySegmentPair(Operation *op, Value query, Value key);
 
+/// Segments come in pairs, all run-time operands of `op`, a `ring.slices` or
+/// `ring.tables`, are of one batch size, and offsets exclude `align`.
+template <typename OpTy> LogicalResult verifyRunTimeVisibility(OpTy op) {
+  if (failed(verifySegmentPair(op, op.getQuerySegments(), op.getKeySegments())))
+    return failure();
+  int64_t batch = ShapedType::kDynamic;
+  for (Value value : {op.getQuerySegments(), op.getKeySegments(),
+                      op.getLengths(), op.getOffsets()}) {
+    if (!value)
+      continue;
+    int64_t size = cast<ShapedType>(value.getType()).getDimSize(0);
+    if (!areCompatible(size, batch))
+      return op.emitOpError("operands have batch sizes ")
+             << batch << " and " << size << ", expected one";
+    if (!ShapedType::isDynamic(size))
+      batch = size;
+  }
+  if (op.getOffsets() && op.getMask() && op.getMask()->getAlign())
+    return op.emitOpError("has both offsets and align, expected one of them");
+  return success();
+}
+
 /// `scale` is finite, `softcap` finite and positive, where given.
 LogicalResult verifyFactors(Operation *op, std::optional<APFloat> scale,
                             std::optional<APFloat> softcap);

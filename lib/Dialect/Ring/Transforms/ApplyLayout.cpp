@@ -63,14 +63,10 @@ private:
 };
 } // namespace
 
-/// The scatters of the operands and the gathers of the results of one call.
-static LogicalResult retableCall(func::CallOp call,
-                                 const ::ring::LayoutPair &tables,
+/// Gives the scatters of the operands and the gathers of the results of one
+/// call these tables, which are known before it.
+static LogicalResult retableCall(func::CallOp call, Value queries, Value keys,
                                  TableReplacer &replacer) {
-  auto host = call->getParentOfType<func::FuncOp>();
-  if (!host)
-    return call.emitError("call of a rank function outside a func.func");
-  auto [queries, keys] = tableConstants(host, tables, call.getLoc());
   for (unsigned index = 0; index < call.getNumOperands(); ++index) {
     auto scatter = call.getOperand(index).getDefiningOp<ScatterOp>();
     if (!scatter && index < kInputCount)
@@ -78,13 +74,14 @@ static LogicalResult retableCall(func::CallOp call,
              << index << " of a rank function comes from no ring.scatter";
     if (!scatter) // the same on every rank, whatever the layout
       continue;
-    bool isKeyOrValue = index == 1 || index == 2;
     // Others that use the same local tensor keep their layout.
     if (llvm::any_of(scatter->getUsers(),
                      [&](Operation *user) { return user != call; })) {
       scatter = cast<ScatterOp>(OpBuilder(call).clone(*scatter));
       call.setOperand(index, scatter.getLocal());
     }
+    scatter->moveBefore(call);
+    bool isKeyOrValue = index == 1 || index == 2;
     replacer.replace(scatter.getTableMutable(), isKeyOrValue ? keys : queries);
   }
   for (Value result : call.getResults())
@@ -97,14 +94,11 @@ static LogicalResult retableCall(func::CallOp call,
   return success();
 }
 
-static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
-                                 ArrayRef<func::CallOp> calls) {
+/// Tables that the compiler knows.
+static LogicalResult applyConstantLayout(RankProgram &program,
+                                         LayoutAttr layout,
+                                         ArrayRef<func::CallOp> calls) {
   func::FuncOp function = program.function;
-  if (function->getAttr(kLayoutAttrName) == layout)
-    return success();
-  if (!program.isWhole())
-    return function.emitError("the layout of a program whose blocks have been "
-                              "classified cannot change");
   SlicesArithmetic old(program.slices.front());
   ::ring::LayoutPair tables =
       layout.tables(program.ranks(), old.queryCount, old.keyCount, old.mask);
@@ -114,12 +108,15 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
     replacer.replace(op.getQueryTableMutable(), queries);
     replacer.replace(op.getKeyTableMutable(), keys);
   }
-  for (func::CallOp call : calls)
-    if (failed(retableCall(call, tables, replacer)))
+  for (func::CallOp call : calls) {
+    auto host = call->getParentOfType<func::FuncOp>();
+    if (!host)
+      return call.emitError("call of a rank function outside a func.func");
+    auto [ofQueries, ofKeys] = tableConstants(host, tables, call.getLoc());
+    if (failed(retableCall(call, ofQueries, ofKeys, replacer)))
       return failure();
+  }
   replacer.eraseDead();
-  function->setAttr(kLayoutAttrName, layout);
-
   ::ring::RingCounts counts =
       ::ring::countRing(old.mask, tables.queryView(), tables.keyView(),
                         old.keyCount, program.order());
@@ -129,6 +126,137 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
       << remark::metric("layout", layout.spelling())
       << remark::metric("balance", counts.balance)
       << remark::metric("round_balance", counts.roundBalance);
+  return success();
+}
+
+namespace {
+/// Tables that the host function computes and gives to the ranks, as the last
+/// two arguments of the rank function.
+class RunTimeTables {
+public:
+  RunTimeTables(RankProgram &program, LayoutAttr layout)
+      : program(program), layout(layout), slices(program.slices.front()) {}
+
+  LogicalResult apply(ArrayRef<func::CallOp> calls);
+
+private:
+  void addArguments();
+  LogicalResult computeTables(func::CallOp call);
+  /// What the call gives for a value of the rank function; null for null.
+  FailureOr<Value> onHost(func::CallOp call, Value value);
+
+  RankProgram &program;
+  LayoutAttr layout;
+  SlicesOp slices;
+  int64_t queryCount = 0, keyCount = 0; ///< where the tables were constants
+  bool hadConstants = false;
+  TableReplacer replacer;
+};
+} // namespace
+
+void RunTimeTables::addArguments() {
+  SlicesArithmetic old(slices);
+  queryCount = old.queryCount;
+  keyCount = old.keyCount;
+  hadConstants = true;
+  func::FuncOp function = program.function;
+  Type type = runTimeTableType(function.getContext());
+  unsigned first = function.getNumArguments();
+  for (unsigned index : {first, first + 1})
+    (void)function.insertArgument(index, type, {}, function.getLoc());
+  for (SlicesOp op : program.slices) {
+    replacer.replace(op.getQueryTableMutable(), function.getArgument(first));
+    replacer.replace(op.getKeyTableMutable(), function.getArgument(first + 1));
+  }
+}
+
+FailureOr<Value> RunTimeTables::onHost(func::CallOp call, Value value) {
+  if (!value)
+    return Value();
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != &program.function.front() ||
+      argument.getArgNumber() >= call.getNumOperands())
+    return slices.emitError("ids, lengths, offsets or tables of a work list "
+                            "are no arguments of the rank function");
+  return call.getOperand(argument.getArgNumber());
+}
+
+LogicalResult RunTimeTables::computeTables(func::CallOp call) {
+  RunTimeVisibility visibility;
+  for (auto [ofRank, ofHost] :
+       {std::pair<Value, Value *>(slices.getQuerySegments(),
+                                  &visibility.querySegments),
+        {slices.getKeySegments(), &visibility.keySegments},
+        {slices.getLengths(), &visibility.lengths},
+        {slices.getOffsets(), &visibility.offsets}}) {
+    FailureOr<Value> found = onHost(call, ofRank);
+    if (failed(found))
+      return failure();
+    *ofHost = *found;
+  }
+  ImplicitLocOpBuilder b(call.getLoc(), call);
+  Value sizes[2];
+  if (hadConstants) {
+    sizes[0] = arith::ConstantIndexOp::create(b, queryCount);
+    sizes[1] = arith::ConstantIndexOp::create(b, keyCount);
+  } else {
+    FailureOr<Value> table = onHost(call, slices.getQueryTable());
+    if (failed(table))
+      return failure();
+    auto old = table->getDefiningOp<TablesOp>();
+    if (!old)
+      return call.emitError("a layout table comes from no ring.tables");
+    sizes[0] = old.getQueryCount();
+    sizes[1] = old.getKeyCount();
+  }
+  TablesOp tables = createTables(b, layout, program.ranks(), sizes[0], sizes[1],
+                                 visibility, slices.getMaskAttr());
+  Value queries = tables.getResult(0), keys = tables.getResult(1);
+  if (hadConstants) {
+    call.getOperandsMutable().append({queries, keys});
+  } else {
+    for (auto [ofRank, table] :
+         {std::pair<Value, Value>(slices.getQueryTable(), queries),
+          {slices.getKeyTable(), keys}})
+      replacer.replace(
+          call->getOpOperand(cast<BlockArgument>(ofRank).getArgNumber()),
+          table);
+  }
+  return retableCall(call, queries, keys, replacer);
+}
+
+LogicalResult RunTimeTables::apply(ArrayRef<func::CallOp> calls) {
+  if (program.hasConstantTables())
+    addArguments();
+  for (func::CallOp call : calls)
+    if (failed(computeTables(call)))
+      return failure();
+  replacer.eraseDead();
+  func::FuncOp function = program.function;
+  remark::passed(function.getLoc(), remark::RemarkOpts::name("ApplyLayout")
+                                        .category("ring-apply-layout")
+                                        .function(function.getName()))
+      << remark::add("tables are computed at run time")
+      << remark::metric("layout", layout.spelling());
+  return success();
+}
+
+static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
+                                 ArrayRef<func::CallOp> calls) {
+  func::FuncOp function = program.function;
+  if (function->getAttr(kLayoutAttrName) == layout)
+    return success();
+  if (!program.isWhole())
+    return function.emitError("the layout of a program whose blocks have been "
+                              "classified cannot change");
+  // How much there is to do is not known before the program runs.
+  bool atRunTime = !program.hasConstantTables() ||
+                   (layout.getKind() == LayoutKind::Balanced &&
+                    hasRunTimeVisibility(program.slices.front()));
+  if (failed(atRunTime ? RunTimeTables(program, layout).apply(calls)
+                       : applyConstantLayout(program, layout, calls)))
+    return failure();
+  function->setAttr(kLayoutAttrName, layout);
   return success();
 }
 

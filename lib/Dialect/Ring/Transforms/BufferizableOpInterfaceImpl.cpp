@@ -60,9 +60,10 @@ struct DestinationStyleModel
   }
 };
 
-/// A work list reads its tables, ids and lengths and writes nothing.
-struct SlicesModel
-    : BufferizableOpInterface::ExternalModel<SlicesModel, SlicesOp> {
+/// An op that reads its tensors (tables, ids, lengths) and writes nothing.
+template <typename OpTy>
+struct ReaderModel
+    : BufferizableOpInterface::ExternalModel<ReaderModel<OpTy>, OpTy> {
   bool bufferizesToMemoryRead(Operation *, OpOperand &,
                               const AnalysisState &) const {
     return true;
@@ -106,6 +107,8 @@ void mlir::ring::registerBufferizableOpInterfaceExternalModels(
         *context);
     HostRunOp::attachInterface<DestinationStyleModel<HostRunOp, false>>(
         *context);
-    SlicesOp::attachInterface<SlicesModel>(*context);
+    TablesOp::attachInterface<DestinationStyleModel<TablesOp, false>>(*context);
+    SlicesOp::attachInterface<ReaderModel<SlicesOp>>(*context);
+    PaddedSizeOp::attachInterface<ReaderModel<PaddedSizeOp>>(*context);
   });
 }

@@ -38,33 +38,19 @@ static void shortenLoop(RoundsLoop &found, int64_t rounds) {
   found.guard.getRhsMutable().set(bound);
 }
 
-/// Run-time ids, lengths and offsets hide more than the compiler can know.
-static bool hasRunTimeVisibility(SlicesOp op) {
-  return op.getQuerySegments() || op.getLengths() || op.getOffsets();
+static remark::RemarkOpts remarkOptions(func::FuncOp function) {
+  return remark::RemarkOpts::name("ClassifyBlocks")
+      .category("ring-classify-blocks")
+      .function(function.getName());
 }
 
-static void classify(RankProgram &program) {
+static void remarkCounts(RankProgram &program, int64_t rounds,
+                         const SlicesArithmetic &arithmetic,
+                         const ::ring::RingCounts &counts) {
   func::FuncOp function = program.function;
-  SlicesArithmetic arithmetic(program.slices.front());
-  ::ring::RingCounts counts = ::ring::countRing(
-      arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
-      arithmetic.keyCount, program.order());
-  // Offsets move the queries, so no round is surely without work.
-  bool offsets = static_cast<bool>(program.slices.front().getOffsets());
-  int64_t rounds = offsets ? program.ranks() : counts.rounds;
-  for (SlicesOp op : program.slices)
-    op.setWhole(false);
-  if (std::optional<RoundsLoop> loop = RoundsLoop::match(function))
-    shortenLoop(*loop, rounds);
-  else
-    rounds = program.ranks();
-
   double all = static_cast<double>(arithmetic.queryCount) *
                static_cast<double>(arithmetic.keyCount);
-  auto opts = remark::RemarkOpts::name("ClassifyBlocks")
-                  .category("ring-classify-blocks")
-                  .function(function.getName());
-  remark::passed(function.getLoc(), opts)
+  remark::passed(function.getLoc(), remarkOptions(function))
       << remark::metric("rounds", rounds)
       << remark::metric("rounds_skipped", program.ranks() - rounds)
       << remark::metric("visible_pairs", counts.visiblePairs)
@@ -74,9 +60,33 @@ static void classify(RankProgram &program) {
       << remark::metric("balance", counts.balance)
       << remark::metric("round_balance", counts.roundBalance);
   if (hasRunTimeVisibility(program.slices.front()))
-    remark::analysis(function.getLoc(), opts)
+    remark::analysis(function.getLoc(), remarkOptions(function))
         << remark::add("ids, lengths or offsets are known at run time only, "
                        "the numbers are upper bounds");
+}
+
+static void classify(RankProgram &program) {
+  func::FuncOp function = program.function;
+  SlicesOp slices = program.slices.front();
+  for (SlicesOp op : program.slices)
+    op.setWhole(false);
+  std::optional<RoundsLoop> loop = RoundsLoop::match(function);
+  if (!program.hasConstantTables()) {
+    remark::passed(function.getLoc(), remarkOptions(function))
+        << remark::add("tables are known at run time only")
+        << remark::metric("rounds", program.ranks());
+    return;
+  }
+  SlicesArithmetic arithmetic(slices);
+  ::ring::RingCounts counts = ::ring::countRing(
+      arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
+      arithmetic.keyCount, program.order());
+  // Offsets move the queries, so no round is surely without work.
+  int64_t rounds =
+      slices.getOffsets() || !loop ? program.ranks() : counts.rounds;
+  if (loop)
+    shortenLoop(*loop, rounds);
+  remarkCounts(program, rounds, arithmetic, counts);
 }
 
 void ClassifyBlocksPass::runOnOperation() {

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
@@ -32,34 +31,29 @@ private:
 } // namespace
 
 /// Longest local size under a table.
-static FailureOr<int64_t> paddedSize(Operation *op, Value table,
-                                     int64_t ranks) {
+static FailureOr<OpFoldResult> paddedSize(OpBuilder &b, Operation *op,
+                                          Value table, int64_t ranks) {
   auto entries = parseTable(table);
   if (!entries)
-    return op->emitError("layout table is no constant");
+    return OpFoldResult(
+        PaddedSizeOp::create(b, op->getLoc(), table, b.getI64IntegerAttr(ranks))
+            .getSize());
   if (failed(checkTable(op, *entries, ranks)))
     return failure();
   ::ring::LayoutView view{entries->data(),
                           static_cast<int64_t>(entries->size())};
-  return view.paddedSize(ranks);
+  return OpFoldResult(b.getIndexAttr(view.paddedSize(ranks)));
 }
 
-/// Stacks are static but for the ranks and, padded, the sequence.
-static LogicalResult checkStatic(Operation *op, Type whole) {
-  if (cast<ShapedType>(whole).hasStaticShape())
-    return success();
-  return refuse(op, "dynamic shapes", "by ring-expand-host");
-}
-
-/// An empty stack [local ranks, ...local shape...]; the dynamic dimension of
-/// `local`, the one along the sequence, has `padded` positions.
+/// An empty stack [local ranks, ...local shape...] for a whole tensor of these
+/// sizes; along `dim`, that of the sequence, it has `padded` positions.
 static Value emptyStack(OpBuilder &b, Location loc, Value localRanks,
-                        RankedTensorType local, int64_t padded) {
+                        ArrayRef<OpFoldResult> whole, int64_t dim,
+                        OpFoldResult padded, Type element) {
   SmallVector<OpFoldResult> sizes = {localRanks};
-  for (int64_t size : local.getShape())
-    sizes.push_back(
-        b.getIndexAttr(ShapedType::isDynamic(size) ? padded : size));
-  return tensor::EmptyOp::create(b, loc, sizes, local.getElementType());
+  llvm::append_range(sizes, whole);
+  sizes[dim + 1] = padded;
+  return tensor::EmptyOp::create(b, loc, sizes, element);
 }
 
 LogicalResult ExpandHostPass::expand(func::CallOp call,
@@ -87,13 +81,15 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
       return call.emitError("operand ")
              << index
              << " of a rank function is a local tensor after replicated ones";
-    FailureOr<int64_t> padded = paddedSize(scatter, scatter.getTable(), ranks);
-    if (failed(padded) ||
-        failed(checkStatic(scatter, scatter.getSource().getType())))
+    FailureOr<OpFoldResult> padded =
+        paddedSize(rewriter, scatter, scatter.getTable(), ranks);
+    if (failed(padded))
       return failure();
-    auto local = cast<RankedTensorType>(operand.getType());
-    Value stack =
-        emptyStack(rewriter, scatter.getLoc(), localRanks, local, *padded);
+    Value stack = emptyStack(
+        rewriter, scatter.getLoc(), localRanks,
+        tensor::getMixedSizes(rewriter, scatter.getLoc(), scatter.getSource()),
+        scatter.getDim(), *padded,
+        cast<RankedTensorType>(operand.getType()).getElementType());
     auto expanded = HostScatterOp::create(
         rewriter, scatter.getLoc(), stack.getType(), scatter.getSource(),
         scatter.getTable(), stack, scatter.getDimAttr());
@@ -106,23 +102,29 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
   SmallVector<Value> outputs;
   SmallVector<GatherOp> gathers;
   for (Value result : call.getResults()) {
-    // A result without a gather still needs memory to be written to.
-    Value table = scatters.front().getTable();
     for (Operation *user : result.getUsers()) {
       auto gather = dyn_cast<GatherOp>(user);
       if (!gather)
         return user->emitError("uses a local tensor outside ring.gather");
-      if (failed(checkStatic(gather, gather.getWhole().getType())))
-        return failure();
-      table = gather.getTable();
       gathers.push_back(gather);
     }
-    FailureOr<int64_t> padded = paddedSize(call, table, ranks);
+    // But for the columns, which are static, a result looks like the query. One
+    // without a gather still needs memory to be written to.
+    auto type = cast<RankedTensorType>(result.getType());
+    ScatterOp query = scatters.front();
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(rewriter, loc, query.getSource());
+    sizes.resize(type.getRank());
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (!type.isDynamicDim(i))
+        sizes[i] = rewriter.getIndexAttr(type.getDimSize(i));
+    FailureOr<OpFoldResult> padded =
+        paddedSize(rewriter, call, query.getTable(), ranks);
     if (failed(padded))
       return failure();
-    outputs.push_back(emptyStack(rewriter, loc, localRanks,
-                                 cast<RankedTensorType>(result.getType()),
-                                 *padded));
+    outputs.push_back(emptyStack(rewriter, loc, localRanks, sizes,
+                                 query.getDim(), *padded,
+                                 type.getElementType()));
   }
   auto run = HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
                                FlatSymbolRefAttr::get(rankFunction),
@@ -132,8 +134,8 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
     auto index = cast<OpResult>(gather.getLocal()).getResultNumber();
     rewriter.setInsertionPoint(gather);
     auto type = cast<RankedTensorType>(gather.getWhole().getType());
-    Value whole = tensor::EmptyOp::create(
-        rewriter, gather.getLoc(), type.getShape(), type.getElementType());
+    Value whole = tensor::EmptyOp::create(rewriter, gather.getLoc(), type,
+                                          gather.getSizes());
     rewriter.replaceOpWithNewOp<HostGatherOp>(
         gather, type, run.getResult(index), gather.getTable(), whole,
         gather.getDimAttr());

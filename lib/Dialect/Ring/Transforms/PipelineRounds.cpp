@@ -152,6 +152,8 @@ void Pipeliner::run() {
 
 /// A transfer is exposed on a rank that has nothing to compute meanwhile.
 static void remarkExposed(RankProgram &program, int64_t rounds) {
+  if (!program.hasConstantTables())
+    return; // nothing is known of any round
   SlicesArithmetic arithmetic(program.slices.front());
   std::vector<std::vector<int64_t>> pairs = ::ring::visiblePairsByRound(
       arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),

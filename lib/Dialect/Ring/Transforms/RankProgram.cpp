@@ -8,6 +8,7 @@
 
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -90,8 +91,8 @@ static LogicalResult findGrid(RankProgram &program) {
 static bool haveSamePositions(SlicesOp a, SlicesOp b) {
   auto same = [](Value x, Value y) {
     Attribute first, second;
-    return matchPattern(x, m_Constant(&first)) &&
-           matchPattern(y, m_Constant(&second)) && first == second;
+    return x == y || (matchPattern(x, m_Constant(&first)) &&
+                      matchPattern(y, m_Constant(&second)) && first == second);
   };
   return same(a.getQueryTable(), b.getQueryTable()) &&
          same(a.getKeyTable(), b.getKeyTable()) &&
@@ -119,9 +120,10 @@ FailureOr<RankProgram> RankProgram::match(func::FuncOp function) {
   for (SlicesOp op : program.slices) {
     for (Value value : {op.getQueryTable(), op.getKeyTable()}) {
       auto table = parseTable(value);
-      if (!table)
-        return op.emitError("layout table is no constant");
-      if (failed(checkTable(op, *table, program.ranks())))
+      if (!table && !isa<BlockArgument>(value))
+        return op.emitError("layout table is neither a constant nor an "
+                            "argument");
+      if (table && failed(checkTable(op, *table, program.ranks())))
         return failure();
     }
     if (haveSamePositions(first, op))
@@ -133,6 +135,37 @@ FailureOr<RankProgram> RankProgram::match(func::FuncOp function) {
     return diag;
   }
   return program;
+}
+
+bool RankProgram::hasConstantTables() {
+  SlicesOp op = slices.front();
+  return parseTable(op.getQueryTable()) && parseTable(op.getKeyTable());
+}
+
+RankedTensorType mlir::ring::runTimeTableType(MLIRContext *context) {
+  return RankedTensorType::get({ShapedType::kDynamic, 5},
+                               IntegerType::get(context, 64));
+}
+
+TablesOp mlir::ring::createTables(ImplicitLocOpBuilder &b, LayoutAttr layout,
+                                  int64_t ranks, Value queryCount,
+                                  Value keyCount,
+                                  const RunTimeVisibility &visibility,
+                                  MaskAttr mask) {
+  auto kind = static_cast<::ring::LayoutKind>(layout.getKind());
+  Value entries =
+      arith::ConstantIndexOp::create(b, ::ring::maxEntries(kind, ranks));
+  RankedTensorType type = runTimeTableType(b.getContext());
+  Value forQueries = tensor::EmptyOp::create(b, type, entries);
+  Value forKeys = tensor::EmptyOp::create(b, type, entries);
+  return TablesOp::create(
+      b, TypeRange{type, type}, layout, b.getI64IntegerAttr(ranks), queryCount,
+      keyCount, visibility.querySegments, visibility.keySegments,
+      visibility.lengths, visibility.offsets, forQueries, forKeys, mask);
+}
+
+bool mlir::ring::hasRunTimeVisibility(SlicesOp op) {
+  return op.getQuerySegments() || op.getLengths() || op.getOffsets();
 }
 
 static int64_t positions(ArrayRef<::ring::LayoutEntry> table) {
@@ -232,6 +265,8 @@ std::optional<int64_t> mlir::ring::bytesOfTransfer(RankProgram &program) {
   for (int64_t dim : {0, 1, 3})
     if (key.isDynamicDim(dim) || value.isDynamicDim(dim))
       return std::nullopt;
+  if (!program.hasConstantTables())
+    return std::nullopt;
   SlicesArithmetic arithmetic(program.slices.front());
   return ::ring::bytesPerRank(
       /*transfers=*/1, key.getDimSize(0), key.getDimSize(1),
@@ -271,10 +306,14 @@ FailureOr<ProgramCounts> mlir::ring::countProgram(RankProgram &program) {
   });
   if (!counted)
     return failure();
-  counts.bytesPerRank = counts.transfers * bytesOfTransfer(program).value_or(0);
+  if (std::optional<int64_t> bytes = bytesOfTransfer(program))
+    counts.bytesPerRank = counts.transfers * *bytes;
   if (auto slots = program.function->getAttrOfType<IntegerAttr>(kSlotsAttrName))
     counts.slots = slots.getInt();
-  SlicesArithmetic arithmetic(program.slices.front());
+  SlicesOp slices = program.slices.front();
+  if (!program.hasConstantTables() || hasRunTimeVisibility(slices))
+    return counts;
+  SlicesArithmetic arithmetic(slices);
   ::ring::RingCounts ring = ::ring::countRing(
       arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
       arithmetic.keyCount, program.order());

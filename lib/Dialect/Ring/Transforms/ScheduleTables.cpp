@@ -85,12 +85,30 @@ static LogicalResult checkPartition(SlicesOp op, StringRef table,
   return success();
 }
 
-/// `table`, of the op `by` on the host, is the one of the work list.
+/// `table`, of the op `by` on the host, is the one of the work list: an equal
+/// constant, or what `call` gives for the work list's argument.
 static LogicalResult checkSame(Operation *by, Value table, SlicesOp slices,
-                               Value expected) {
-  Attribute got, wanted;
-  if (!matchPattern(expected, m_Constant(&wanted)) ||
-      (matchPattern(table, m_Constant(&got)) && got == wanted))
+                               Value expected, func::CallOp call,
+                               int64_t ranks) {
+  bool same = false;
+  if (auto argument = dyn_cast<BlockArgument>(expected)) {
+    Value given = call.getOperand(argument.getArgNumber());
+    auto tables = given.getDefiningOp<TablesOp>();
+    if (!tables)
+      return call.emitError("cannot verify: argument ")
+             << argument.getArgNumber() << " does not come from ring.tables";
+    if (tables.getRanks() != static_cast<uint64_t>(ranks))
+      return tables.emitError("makes tables for ")
+             << tables.getRanks() << " ranks, the program runs on " << ranks;
+    same = given == table;
+  } else {
+    Attribute got, wanted;
+    if (!matchPattern(expected, m_Constant(&wanted)))
+      return slices.emitError("cannot verify: layout table is neither a "
+                              "constant nor an argument");
+    same = matchPattern(table, m_Constant(&got)) && got == wanted;
+  }
+  if (same)
     return success();
   InFlightDiagnostic diag =
       by->emitError("layout table is not the one that the ranks compute with");
@@ -100,7 +118,7 @@ static LogicalResult checkSame(Operation *by, Value table, SlicesOp slices,
 
 /// A call of the rank function, for one of its computations on own blocks.
 static LogicalResult checkCall(func::CallOp call, const ComputeEvent &event,
-                               SlicesOp slices) {
+                               SlicesOp slices, int64_t ranks) {
   Value queryTable = slices.getQueryTable(), keyTable = slices.getKeyTable();
   std::pair<BlockRef, Value> blocks[] = {{event.query, queryTable},
                                          {event.key, keyTable},
@@ -112,7 +130,8 @@ static LogicalResult checkCall(func::CallOp call, const ComputeEvent &event,
     if (!scatter)
       return call.emitError("cannot verify: argument ")
              << block.position << " does not come from ring.scatter";
-    if (failed(checkSame(scatter, scatter.getTable(), slices, table)))
+    if (failed(
+            checkSame(scatter, scatter.getTable(), slices, table, call, ranks)))
       return failure();
   }
   for (Operation *user : call->getUsers()) {
@@ -120,7 +139,8 @@ static LogicalResult checkCall(func::CallOp call, const ComputeEvent &event,
     if (!gather)
       return user->emitError("cannot verify: a rank's result is used by '")
              << user->getName() << "', expected ring.gather";
-    if (failed(checkSame(gather, gather.getTable(), slices, queryTable)))
+    if (failed(checkSame(gather, gather.getTable(), slices, queryTable, call,
+                         ranks)))
       return failure();
   }
   return success();
@@ -152,7 +172,7 @@ LogicalResult mlir::ring::checkTables(func::FuncOp function,
   for (SymbolTable::SymbolUse use : *uses)
     if (auto call = dyn_cast<func::CallOp>(use.getUser()))
       for (const ComputeEvent &event : trace.computations)
-        if (failed(checkCall(call, event, trace.workOf(event).op)))
+        if (failed(checkCall(call, event, trace.workOf(event).op, ranks)))
           return failure();
   return success();
 }

@@ -9,6 +9,7 @@
 #include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +19,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ring {
 #define GEN_PASS_DEF_SHARDATTENTIONPASS
@@ -53,14 +55,6 @@ private:
 };
 } // namespace
 
-/// What the ring cannot carry yet is refused by name.
-static LogicalResult checkSupported(AttentionOp op) {
-  for (Value value : op->getOperands())
-    if (!cast<ShapedType>(value.getType()).hasStaticShape())
-      return refuse(op, "dynamic shapes", "by ring-shard-attention");
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
@@ -79,7 +73,9 @@ struct Operand {
     Offsets,
     Sinks,
     Mean,
-    Capture
+    Capture,
+    QueryTable,
+    KeyTable
   };
   Role role;
   Value whole;
@@ -170,6 +166,78 @@ static SmallVector<Operand> collectOperands(ImplicitLocOpBuilder &b,
 }
 
 //===----------------------------------------------------------------------===//
+// Dynamic sizes
+//===----------------------------------------------------------------------===//
+
+/// What the verifier of ring.attention checks where sizes are static, checked
+/// when the program runs where they are not.
+static void requireSizes(ImplicitLocOpBuilder &b, AttentionOp op) {
+  std::string where;
+  if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
+    where = llvm::formatv("{0}:{1}:{2}: ", place.getFilename().getValue(),
+                          place.getLine(), place.getColumn());
+  auto isDynamic = [](Value value, int64_t dim) {
+    return cast<ShapedType>(value.getType()).isDynamicDim(dim);
+  };
+  auto require = [&](Value value, int64_t dim, Value like, int64_t likeDim,
+                     const Twine &what) {
+    if (!value || (!isDynamic(value, dim) && !isDynamic(like, likeDim)))
+      return;
+    Value size = tensor::DimOp::create(b, value, dim);
+    // Not tensor.dim where it is static: results of this op are about to go.
+    Value expected =
+        isDynamic(like, likeDim)
+            ? Value(tensor::DimOp::create(b, like, likeDim))
+            : Value(arith::ConstantIndexOp::create(
+                  b, cast<ShapedType>(like.getType()).getDimSize(likeDim)));
+    RequireEqualOp::create(b, size, expected, b.getStringAttr(where + what));
+  };
+  Value query = op.getQuery(), key = op.getKey();
+  require(key, 0, query, 0, "batch of key and query");
+  require(op.getValue(), 0, query, 0, "batch of value and query");
+  require(op.getValue(), 2, key, 2, "sequence length of value and key");
+  if (Value bias = op.getBias()) {
+    // A static 1 is broadcast.
+    ArrayRef<int64_t> sizes = cast<ShapedType>(bias.getType()).getShape();
+    if (sizes[0] != 1)
+      require(bias, 0, query, 0, "batch of bias and query");
+    if (sizes[1] != 1)
+      require(bias, 1, query, 1, "heads of bias and query");
+    if (sizes[2] != 1)
+      require(bias, 2, query, 2, "rows of bias and sequence length of query");
+    require(bias, 3, key, 2, "columns of bias and sequence length of key");
+  }
+  require(op.getQuerySegments(), 0, query, 0, "batch of segments and query");
+  require(op.getQuerySegments(), 1, query, 2,
+          "segments and sequence length of query");
+  require(op.getKeySegments(), 0, query, 0, "batch of segments and query");
+  require(op.getKeySegments(), 1, key, 2,
+          "segments and sequence length of key");
+  require(op.getLengths(), 0, query, 0, "lengths and batch of query");
+  require(op.getOffsets(), 0, query, 0, "offsets and batch of query");
+  require(op.getSinks(), 0, query, 1, "sinks and heads of query");
+  MaskAttr mask = op.getEffectiveMask();
+  if (mask.dependsOnPositions() && !mask.getAlign() && !op.getOffsets())
+    require(query, 2, key, 2,
+            "sequence lengths of query and key, for a mask without align");
+  for (Value result : op->getResults())
+    for (int64_t dim : {0, 2})
+      if (!isDynamic(result, dim))
+        require(query, dim, result, dim, "sizes of query and result");
+}
+
+/// The sizes of `result` that its type leaves open: those of `query`.
+static SmallVector<Value> dynamicSizes(ImplicitLocOpBuilder &b, Value result,
+                                       Value query) {
+  SmallVector<Value> sizes;
+  auto type = cast<ShapedType>(result.getType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(tensor::DimOp::create(b, query, dim));
+  return sizes;
+}
+
+//===----------------------------------------------------------------------===//
 // The rank function
 //===----------------------------------------------------------------------===//
 
@@ -200,7 +268,9 @@ public:
       : attention(attention), ring(ring), operands(operands),
         b(attention.getLoc(), attention.getContext()) {}
 
-  func::FuncOp build(func::FuncOp host, const ::ring::LayoutPair &tables);
+  /// The tables are constants, or null where they are among the operands.
+  func::FuncOp build(func::FuncOp host, DenseIntElementsAttr queries,
+                     DenseIntElementsAttr keys);
 
 private:
   /// The argument of that role; null where the attention has none.
@@ -303,6 +373,8 @@ void RankFunctionBuilder::buildResult(ArrayRef<Value> state) {
   SmallVector<OpFoldResult> rows(sizes.begin(), std::prev(sizes.end()));
   RankedTensorType outType = attention.getOut().getType();
   sizes.back() = b.getIndexAttr(outType.getDimSize(3));
+  if (!outType.isDynamicDim(0))
+    sizes[0] = rows[0] = b.getIndexAttr(outType.getDimSize(0));
   Value out = tensor::EmptyOp::create(b, sizes, outType.getElementType());
   Value lse;
   if (attention.getLse())
@@ -315,8 +387,8 @@ void RankFunctionBuilder::buildResult(ArrayRef<Value> state) {
 }
 
 func::FuncOp RankFunctionBuilder::build(func::FuncOp host,
-                                        const ::ring::LayoutPair &tables) {
-  MLIRContext *context = attention.getContext();
+                                        DenseIntElementsAttr queries,
+                                        DenseIntElementsAttr keys) {
   SmallVector<Type> inputs, results;
   for (const Operand &operand : operands)
     inputs.push_back(operand.localType());
@@ -329,13 +401,15 @@ func::FuncOp RankFunctionBuilder::build(func::FuncOp host,
   function.setPrivate();
   function->setAttr(kRankOfAttrName, FlatSymbolRefAttr::get(host));
   function->setAttr(kLayoutAttrName,
-                    LayoutAttr::get(context, LayoutKind::Contiguous, 1));
+                    LayoutAttr::get(b.getContext(), LayoutKind::Contiguous, 1));
 
   b.setInsertionPointToStart(function.addEntryBlock());
-  Value queryTable =
-      arith::ConstantOp::create(b, tableAttr(context, tables.queries));
-  Value keyTable =
-      arith::ConstantOp::create(b, tableAttr(context, tables.keys));
+  auto table = [&](DenseIntElementsAttr constant, Operand::Role role) -> Value {
+    return constant ? Value(arith::ConstantOp::create(b, constant))
+                    : argument(role);
+  };
+  Value queryTable = table(queries, Operand::Role::QueryTable);
+  Value keyTable = table(keys, Operand::Role::KeyTable);
   buildResult(buildRounds(queryTable, keyTable));
   return function;
 }
@@ -383,25 +457,54 @@ FailureOr<Ring> ShardAttentionPass::findOrMakeGrid(Operation *user) {
               shape[axis]};
 }
 
+/// Tables of a contiguous layout: constants, which are returned, or where a
+/// length is dynamic two more of `operands`.
+static std::optional<::ring::LayoutPair>
+makeTables(ImplicitLocOpBuilder &b, AttentionOp attention, const Ring &ring,
+           SmallVectorImpl<Operand> &operands) {
+  auto layout = LayoutAttr::get(b.getContext(), LayoutKind::Contiguous, 1);
+  Value query = attention.getQuery(), key = attention.getKey();
+  int64_t queries = cast<ShapedType>(query.getType()).getDimSize(kSequenceDim);
+  int64_t keys = cast<ShapedType>(key.getType()).getDimSize(kSequenceDim);
+  if (!ShapedType::isDynamic(queries) && !ShapedType::isDynamic(keys))
+    return layout.tables(ring.ranks, queries, keys,
+                         attention.getEffectiveMask().bind(queries, keys));
+  RunTimeVisibility visibility = {
+      attention.getQuerySegments(), attention.getKeySegments(),
+      attention.getLengths(), attention.getOffsets()};
+  TablesOp tables = createTables(b, layout, ring.ranks,
+                                 tensor::DimOp::create(b, query, kSequenceDim),
+                                 tensor::DimOp::create(b, key, kSequenceDim),
+                                 visibility, attention.getMaskAttr());
+  operands.push_back({Operand::Role::QueryTable, tables.getResult(0),
+                      Operand::Cut::Replicated});
+  operands.push_back(
+      {Operand::Role::KeyTable, tables.getResult(1), Operand::Cut::Replicated});
+  return std::nullopt;
+}
+
 void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
                                SymbolTable &symbols) {
   auto host = attention->getParentOfType<func::FuncOp>();
-  int64_t queries = attention.getQuery().getType().getDimSize(kSequenceDim);
-  int64_t keys = attention.getKey().getType().getDimSize(kSequenceDim);
-  auto layout = LayoutAttr::get(&getContext(), LayoutKind::Contiguous, 1);
-  ::ring::LayoutPair tables =
-      layout.tables(ring.ranks, queries, keys,
-                    attention.getEffectiveMask().bind(queries, keys));
   ImplicitLocOpBuilder b(attention.getLoc(), attention);
+  requireSizes(b, attention);
   SmallVector<Operand> operands = collectOperands(b, attention);
-  func::FuncOp rankFunction =
-      RankFunctionBuilder(attention, ring, operands).build(host, tables);
+  DenseIntElementsAttr queryAttr, keyAttr;
+  Value queryTable, keyTable;
+  if (std::optional<::ring::LayoutPair> tables =
+          makeTables(b, attention, ring, operands)) {
+    queryAttr = tableAttr(&getContext(), tables->queries);
+    keyAttr = tableAttr(&getContext(), tables->keys);
+    queryTable = arith::ConstantOp::create(b, queryAttr);
+    keyTable = arith::ConstantOp::create(b, keyAttr);
+  } else {
+    queryTable = std::prev(operands.end(), 2)->whole;
+    keyTable = operands.back().whole;
+  }
+  func::FuncOp rankFunction = RankFunctionBuilder(attention, ring, operands)
+                                  .build(host, queryAttr, keyAttr);
   symbols.insert(rankFunction, std::next(Block::iterator(host)));
 
-  Value queryTable =
-      arith::ConstantOp::create(b, tableAttr(&getContext(), tables.queries));
-  Value keyTable =
-      arith::ConstantOp::create(b, tableAttr(&getContext(), tables.keys));
   SmallVector<Value> locals;
   for (const Operand &operand : operands) {
     if (operand.cut == Operand::Cut::Replicated) {
@@ -418,6 +521,7 @@ void ShardAttentionPass::shard(AttentionOp attention, const Ring &ring,
        llvm::zip_equal(attention->getResults(), call.getResults()))
     whole.replaceAllUsesWith(GatherOp::create(
         b, whole.getType(), local, queryTable,
+        dynamicSizes(b, whole, attention.getQuery()),
         b.getI64IntegerAttr(kSequenceDim), ring.grid, ring.axis));
   remark::passed(attention.getLoc(), remark::RemarkOpts::name("ShardAttention")
                                          .category("ring-shard-attention")
@@ -447,8 +551,6 @@ void ShardAttentionPass::runOnOperation() {
              "by ring-shard-attention, expected it in a function");
       return signalPassFailure();
     }
-    if (failed(checkSupported(attention)))
-      return signalPassFailure();
   }
   FailureOr<Ring> ring = findOrMakeGrid(attentions.front());
   if (failed(ring))

@@ -124,7 +124,9 @@ def Ring_ScatterOp : Ring_GridOp<"scatter", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Ring_GatherOp : Ring_GridOp<"gather", [Pure]> {
+def Ring_GatherOp : Ring_GridOp<"gather", [
+    Pure,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface, ["reifyResultShapes"]>]> {
   let summary = "the ranks' local tensors to the whole tensor";
   let description = [{
     The inverse of `ring.scatter`: each position is taken from the rank that
@@ -134,15 +136,18 @@ def Ring_GatherOp : Ring_GridOp<"gather", [Pure]> {
 
     Constraints:
     - `dim` is a dimension of the result;
+    - there is one of `sizes` for each dynamic dimension of the result;
     - the operand is the result with `dim` made dynamic;
     - the table is [entries, 5], see `#ring.layout`;
     - the grid is a `shard.grid` that has this axis, with a static size.
   }];
   let arguments = (ins AnyRankedTensor:$local, Ring_TensorOf<[I64], 2>:$table,
-    I64Attr:$dim, FlatSymbolRefAttr:$grid, I64Attr:$axis);
+    Variadic<Index>:$sizes, I64Attr:$dim, FlatSymbolRefAttr:$grid,
+    I64Attr:$axis);
   let results = (outs AnyRankedTensor:$whole);
   let assemblyFormat = [{
-    $local `by` $table `dim` $dim `on` $grid `axis` $axis attr-dict
+    $local `by` $table `dim` $dim (`sizes` `(` $sizes^ `)`)?
+    `on` $grid `axis` $axis attr-dict
     `:` type($local) `,` type($table) `->` type($whole)
   }];
   let hasVerifier = 1;

@@ -9,7 +9,7 @@
 #ifndef RING_DIALECT_RING_IR_RINGRUNTIMEOPS_TD
 #define RING_DIALECT_RING_IR_RINGRUNTIMEOPS_TD
 
-include "ring/Dialect/Ring/IR/RingCommunicationOps.td"
+include "ring/Dialect/Ring/IR/RingTableOps.td"
 
 /// Ranked, since it becomes a strided descriptor.
 def Ring_Shaped : AnyTypeOf<[AnyRankedTensor, AnyMemRef],

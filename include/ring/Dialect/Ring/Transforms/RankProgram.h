@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace mlir::ring {
 
@@ -36,12 +37,15 @@ struct RankProgram {
   /// True iff `function` is the rank side of a sharded function.
   static bool isRankFunction(func::FuncOp function);
   /// Finds the parts. Fails, with an error, where the arguments are not query,
-  /// key and value, where there are no work lists, or where their tables are no
-  /// constants, make no sense (see checkTable) or differ.
+  /// key and value, where there are no work lists, or where their tables
+  /// differ, make no sense (see checkTable) or are neither constants nor
+  /// arguments.
   static FailureOr<RankProgram> match(func::FuncOp function);
 
   int64_t ranks() { return grid.getShape()[axis]; }
   ::ring::RingOrder order() { return getRingOrder(grid, axis); }
+  /// False where the tables are arguments, computed at run time.
+  bool hasConstantTables();
   /// True iff ring-classify-blocks has not run yet.
   bool isWhole() {
     return llvm::all_of(slices, [](SlicesOp op) { return op.getWhole(); });
@@ -60,7 +64,7 @@ struct SlicesArithmetic {
   int64_t queryCount, keyCount;
   ::ring::PositionalMask mask;
 
-  /// The tables must be constants (RankProgram::match sees to it).
+  /// The tables must be constants (RankProgram::hasConstantTables).
   explicit SlicesArithmetic(SlicesOp slices);
 
   ::ring::LayoutView queryView() const;
@@ -83,15 +87,35 @@ struct RoundsLoop {
 /// What a rank does, counted from the IR of forms 3 and 4. Fails, with an
 /// error, where a loop's trip count is not constant.
 struct ProgramCounts {
-  int64_t rounds = 0;       ///< blocks computed on
-  int64_t transfers = 0;    ///< started
-  int64_t bytesPerRank = 0; ///< sent
-  int64_t slots = 0;        ///< in flight, and the block in use
-  double balance = 1, roundBalance = 1;
+  int64_t rounds = 0;    ///< blocks computed on
+  int64_t transfers = 0; ///< started
+  /// Sent; nothing where it is known at run time only.
+  std::optional<int64_t> bytesPerRank;
+  int64_t slots = 0; ///< in flight, and the block in use
+  /// From the positional mask; nothing where more is known at run time.
+  std::optional<double> balance, roundBalance;
 };
 FailureOr<ProgramCounts> countProgram(RankProgram &program);
 
-/// Bytes that a rank sends in one transfer; nothing where batch is dynamic.
+/// What decides, besides positions, who sees whom; null where there is none.
+struct RunTimeVisibility {
+  Value querySegments, keySegments, lengths, offsets;
+};
+
+/// The type of a table that is a value: how many entries it has depends on the
+/// layout, which a later pass may change.
+RankedTensorType runTimeTableType(MLIRContext *context);
+
+/// A `ring.tables` for sequences of these sizes, and what it writes to.
+TablesOp createTables(ImplicitLocOpBuilder &b, LayoutAttr layout, int64_t ranks,
+                      Value queryCount, Value keyCount,
+                      const RunTimeVisibility &visibility, MaskAttr mask);
+
+/// Run-time ids, lengths or offsets decide what is visible.
+bool hasRunTimeVisibility(SlicesOp op);
+
+/// Bytes that a rank sends in one transfer; nothing where batch or tables are
+/// known at run time only.
 std::optional<int64_t> bytesOfTransfer(RankProgram &program);
 
 /// Arguments that a rank function surely has: query, key, value.

@@ -1,0 +1,72 @@
+//===- Visibility.cpp - Who sees whom, of one batch entry -----------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Visibility.h"
+
+#include <algorithm>
+
+using namespace ring;
+using namespace ring::runtime;
+
+void ring_visibility_init(ring_visibility *visibility, int32_t causal,
+                          int64_t left, int64_t right, int64_t chunk,
+                          int64_t prefix, int32_t bottom_right,
+                          const ring_tensor *query_segments,
+                          const ring_tensor *key_segments,
+                          const ring_tensor *lengths,
+                          const ring_tensor *offsets) {
+  *visibility = ring_visibility{};
+  visibility->causal = causal;
+  visibility->bottom_right = bottom_right;
+  visibility->left = left;
+  visibility->right = right;
+  visibility->chunk = chunk;
+  visibility->prefix = prefix;
+  if (query_segments)
+    visibility->query_segments = *query_segments;
+  if (key_segments)
+    visibility->key_segments = *key_segments;
+  if (lengths)
+    visibility->lengths = *lengths;
+  if (offsets)
+    visibility->offsets = *offsets;
+}
+
+/// The ids of one batch entry.
+static SegmentIds segmentsOf(const ring_tensor &ids, int64_t batch) {
+  if (!ids.data)
+    return {};
+  return {static_cast<const int32_t *>(ids.data) + batch * ids.strides[0],
+          ids.sizes[1], ids.strides[1]};
+}
+
+static int64_t scalarOf(const ring_tensor &values, int64_t batch) {
+  return static_cast<const int32_t *>(values.data)[batch * values.strides[0]];
+}
+
+RingBlock ring::runtime::visibilityOf(const ring_visibility &visibility,
+                                      int64_t batch, int64_t queryCount,
+                                      int64_t keyCount) {
+  RingBlock block;
+  block.mask.causal = visibility.causal != 0;
+  block.mask.left = visibility.left;
+  block.mask.right = visibility.right;
+  block.mask.chunk = visibility.chunk;
+  block.mask.prefix = visibility.prefix;
+  if (visibility.offsets.data)
+    block.mask.shift = scalarOf(visibility.offsets, batch);
+  else if (visibility.bottom_right)
+    block.mask.shift = keyCount - queryCount;
+  block.keyCount = keyCount;
+  if (visibility.lengths.data)
+    block.keyCount =
+        std::clamp<int64_t>(scalarOf(visibility.lengths, batch), 0, keyCount);
+  block.querySegments = segmentsOf(visibility.query_segments, batch);
+  block.keySegments = segmentsOf(visibility.key_segments, batch);
+  return block;
+}

@@ -1,0 +1,25 @@
+//===- Visibility.h - Who sees whom, of one batch entry ---------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_RUNTIME_VISIBILITY_H
+#define RING_RUNTIME_VISIBILITY_H
+
+#include "ring/Analysis/Slices.h"
+#include "ring/Runtime/Runtime.h"
+
+namespace ring::runtime {
+
+/// A block without tables: mask, keyCount and ids as batch entry `batch` has
+/// them, in sequences of `queryCount` and `keyCount` positions. Whether ids are
+/// sorted is not looked at.
+RingBlock visibilityOf(const ring_visibility &visibility, int64_t batch,
+                       int64_t queryCount, int64_t keyCount);
+
+} // namespace ring::runtime
+
+#endif // RING_RUNTIME_VISIBILITY_H
