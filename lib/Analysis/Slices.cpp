@@ -149,25 +149,66 @@ bool KeyRangeCursor::nextByPosition(KeyRange &range) {
   return false;
 }
 
+namespace {
+/// Smallest and largest id of some keys.
+struct IdRange {
+  int32_t lowest = INT32_MAX, highest = INT32_MIN;
+
+  void add(int32_t id) {
+    lowest = std::min(lowest, id);
+    highest = std::max(highest, id);
+  }
+};
+} // namespace
+
+/// Of the local keys [keys.begin, keys.end), which lie in one entry.
+static IdRange idsOf(const SegmentIds &segments, EntryAt at, Interval keys) {
+  IdRange range;
+  for (int64_t key = keys.begin; key < keys.end;) {
+    // Positions are consecutive up to the end of the entry's block.
+    int64_t left = at.entry->block - (key - at.base) % at.entry->block;
+    int64_t count = std::min(keys.end - key, left);
+    int64_t position = at.position(key);
+    if (segments.stride == 1)
+      for (int64_t i = 0; i < count; ++i) // vectorised
+        range.add(segments.ids[position + i]);
+    else
+      for (int64_t i = 0; i < count; ++i)
+        range.add(segments.at(position + i));
+    key += count;
+  }
+  return range;
+}
+
+KeyRangeCursor::Verdict KeyRangeCursor::judge(Interval keys) const {
+  IdRange ids = idsOf(ringBlock.keySegments,
+                      findEntry(ringBlock.keys, keys.begin), keys);
+  if (ids.highest < firstId || ids.lowest > lastId)
+    return Verdict::Hidden;
+  bool same = oneDocument && ids.lowest == firstId && ids.highest == firstId;
+  return rest.full && same ? Verdict::Full : Verdict::Partial;
+}
+
 bool KeyRangeCursor::nextBySegments(KeyRange &range) {
   constexpr int64_t kKeys = 64;
+  range = {0, 0, false};
   while (true) {
-    if (rest.begin >= rest.end && !nextByPosition(rest))
-      return false;
-    range = rest;
-    range.end = std::min(rest.end, rest.begin + kKeys);
-    rest.begin = range.end;
-    EntryAt at = findEntry(ringBlock.keys, range.begin);
-    int32_t lowest = INT32_MAX, highest = INT32_MIN;
-    for (int64_t key = range.begin; key < range.end; ++key) {
-      int32_t id = ringBlock.keySegments.at(at.position(key));
-      lowest = std::min(lowest, id);
-      highest = std::max(highest, id);
+    if (rest.begin >= rest.end) {
+      if (range.begin < range.end)
+        return true;
+      if (!nextByPosition(rest))
+        return false;
     }
-    if (highest < firstId || lowest > lastId)
-      continue;
-    range.full &= oneDocument && lowest == firstId && highest == firstId;
-    return true;
+    Interval keys{rest.begin, std::min(rest.end, rest.begin + kKeys)};
+    Verdict verdict = judge(keys);
+    bool full = verdict == Verdict::Full;
+    bool grows = range.begin < range.end;
+    // Neighbours of one kind are one range.
+    if (grows && (verdict == Verdict::Hidden || full != range.full))
+      return true;
+    rest.begin = keys.end;
+    if (verdict != Verdict::Hidden)
+      range = {grows ? range.begin : keys.begin, keys.end, full};
   }
 }
 

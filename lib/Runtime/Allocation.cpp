@@ -14,19 +14,69 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 using namespace ring::runtime;
 
 static thread_local Account *currentAccount = nullptr;
 
-void Account::add(int64_t count) {
-  int64_t now = bytes.fetch_add(count) + count;
-  int64_t seen = highest.load();
-  while (seen < now && !highest.compare_exchange_weak(seen, now))
-    ;
+namespace ring::runtime {
+struct BlockHeader {
+  void *block;
+  int64_t bytes;
+  Account *account; // NULL: not counted
+  BlockHeader *previous, *next;
+};
+} // namespace ring::runtime
+
+constexpr size_t kAlignment = 64;
+static_assert(sizeof(BlockHeader) <= kAlignment);
+
+void Account::add(BlockHeader *block) {
+  retain();
+  std::lock_guard<std::mutex> lock(mutex);
+  block->previous = nullptr;
+  block->next = blocks;
+  if (blocks)
+    blocks->previous = block;
+  blocks = block;
+  bytes += block->bytes;
+  highest = std::max(highest, bytes);
 }
 
-void Account::remove(int64_t count) { bytes.fetch_sub(count); }
+void Account::remove(BlockHeader *block) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    (block->previous ? block->previous->next : blocks) = block->next;
+    if (block->next)
+      block->next->previous = block->previous;
+    bytes -= block->bytes;
+  }
+  release();
+}
+
+void Account::resetPeak() {
+  std::lock_guard<std::mutex> lock(mutex);
+  highest = bytes;
+}
+
+int64_t Account::peak() const {
+  std::lock_guard<std::mutex> lock(mutex);
+  return highest;
+}
+
+void Account::freeBlocks() {
+  while (true) {
+    BlockHeader *block;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      block = blocks;
+    }
+    if (!block)
+      return;
+    _mlir_memref_to_llvm_free(block + 1);
+  }
+}
 
 void Account::release() {
   if (references.fetch_sub(1) == 1)
@@ -38,22 +88,14 @@ void ring::runtime::countVisiblePairs(int64_t count) {
     currentAccount->addVisiblePairs(count);
 }
 
-AccountScope::AccountScope(Account *account) : previous(currentAccount) {
-  currentAccount = account;
+Account *ring::runtime::setCurrentAccount(Account *account) {
+  return std::exchange(currentAccount, account);
 }
 
-AccountScope::~AccountScope() { currentAccount = previous; }
+AccountScope::AccountScope(Account *account)
+    : previous(setCurrentAccount(account)) {}
 
-namespace {
-/// Stands right before the bytes that the program gets.
-struct Header {
-  void *block;
-  int64_t bytes;
-  Account *account; // NULL: not counted
-};
-constexpr size_t kAlignment = 64;
-static_assert(sizeof(Header) <= kAlignment);
-} // namespace
+AccountScope::~AccountScope() { setCurrentAccount(previous); }
 
 static bool poisoned() {
   static const bool value = [] {
@@ -79,12 +121,10 @@ extern "C" void *_mlir_memref_to_llvm_aligned_alloc(size_t alignment,
   if (poisoned())
     std::memset(address, 0xFF, bytes); // a NaN in every floating-point type
   Account *account = currentAccount;
-  if (account) {
-    account->retain();
-    account->add(static_cast<int64_t>(bytes));
-  }
-  new (address - sizeof(Header))
-      Header{block, static_cast<int64_t>(bytes), account};
+  auto *header = new (address - sizeof(BlockHeader)) BlockHeader{
+      block, static_cast<int64_t>(bytes), account, nullptr, nullptr};
+  if (account)
+    account->add(header);
   return address;
 }
 
@@ -95,12 +135,9 @@ extern "C" void *_mlir_memref_to_llvm_alloc(size_t bytes) {
 extern "C" void _mlir_memref_to_llvm_free(void *address) {
   if (!address)
     return;
-  Header header;
-  std::memcpy(&header, static_cast<char *>(address) - sizeof(Header),
-              sizeof(Header));
-  if (header.account) {
-    header.account->remove(header.bytes);
-    header.account->release();
-  }
-  std::free(header.block);
+  BlockHeader *header = static_cast<BlockHeader *>(address) - 1;
+  void *block = header->block;
+  if (header->account)
+    header->account->remove(header);
+  std::free(block);
 }

@@ -11,18 +11,26 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 
 namespace ring::runtime {
 
-/// What one rank uses: bytes that it has allocated, and pairs of a query and a
-/// key that its kernels found visible. Blocks refer to their account, so that
-/// any thread may free them, also after the host is gone: counted references.
+/// A block of generated code: stands right before the bytes that it gets.
+struct BlockHeader;
+
+/// What one rank, or a host function, uses: bytes that it has allocated, and
+/// pairs of a query and a key that its kernels found visible. Blocks refer to
+/// their account, so that any thread may free them, also after the host is gone:
+/// counted references.
 class Account {
 public:
-  void add(int64_t bytes);
-  void remove(int64_t bytes);
-  void resetPeak() { highest.store(bytes.load()); }
-  int64_t peak() const { return highest.load(); }
+  void add(BlockHeader *block);
+  void remove(BlockHeader *block);
+  void resetPeak();
+  int64_t peak() const;
+  /// Frees what is left: a program that failed returns at once, without freeing
+  /// what it holds. Nobody may use the blocks any more.
+  void freeBlocks();
 
   void addVisiblePairs(int64_t count) { pairs.fetch_add(count); }
   /// Those since the last call.
@@ -32,7 +40,10 @@ public:
   void release();
 
 private:
-  std::atomic<int64_t> bytes{0}, highest{0}, pairs{0}, references{1};
+  mutable std::mutex mutex;
+  BlockHeader *blocks = nullptr; ///< a list; guarded, like the next two
+  int64_t bytes = 0, highest = 0;
+  std::atomic<int64_t> pairs{0}, references{1};
 };
 
 /// The host's reference to an account.
@@ -52,6 +63,9 @@ private:
 
 /// Adds to the account of this thread, if it has one.
 void countVisiblePairs(int64_t count);
+
+/// Makes `account` (NULL: none) the account of this thread; returns the last.
+Account *setCurrentAccount(Account *account);
 
 /// While it lives, what this thread uses goes to `account` (NULL: to none).
 class AccountScope {

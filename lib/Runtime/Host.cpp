@@ -157,12 +157,29 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   for (int32_t rank = 0; rank < size; ++rank)
     threads[rank].join();
 
+  // All threads are gone: nobody reads any more what a failed rank held.
+  for (const auto &context : host->contexts)
+    if (context->status != RING_OK)
+      context->account->freeBlocks();
+
   ++host->runs;
   recordBalance(*host);
   host->seconds += std::chrono::duration<double>(Clock::now() - called).count();
   if (std::optional<Failure> failure = host->contexts[0]->transport->failure())
     return host->conclude({failure->status, failure->message});
   return host->conclude({});
+}
+
+void ring_host_begin(ring_host *host) {
+  host->previousAccount = setCurrentAccount(host->account.get());
+}
+
+ring_status ring_host_end(ring_host *host, ring_status status) {
+  setCurrentAccount(host->previousAccount);
+  host->previousAccount = nullptr;
+  if (status != RING_OK)
+    host->account->freeBlocks();
+  return status;
 }
 
 const char *ring_host_error(const ring_host *host) {

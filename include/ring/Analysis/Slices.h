@@ -69,7 +69,11 @@ public:
   Interval queries() const { return queryRange; }
 
 private:
+  enum class Verdict { Hidden, Partial, Full };
+
   void restrictToSegments();
+  /// Of consecutive keys of `rest`, by the ids.
+  Verdict judge(Interval keys) const;
   bool nextByPosition(KeyRange &range);
   bool nextBySegments(KeyRange &range);
 

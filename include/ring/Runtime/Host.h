@@ -79,6 +79,12 @@ ring_status ring_host_gather(ring_host *host, const int64_t *table,
                              const ring_tensor *stacked,
                              const ring_tensor *whole);
 
+/* First and last call of every host function, which returns the status that the
+ * second returns: that of its own. After a bad one, what the function allocated
+ * is freed. */
+void ring_host_begin(ring_host *host);
+ring_status ring_host_end(ring_host *host, ring_status status);
+
 /* The tables [entries][5] of the queries (tables[0]) and of the keys
  * (tables[1]) of a layout on `ranks` ranks, with room for as many entries as
  * such a layout may need (2 a rank, `balanced` 16); the rest becomes empty

@@ -88,17 +88,23 @@ void FunctionLowering::addContextAndStatus() {
     cf::BranchOp::create(b, b.exitBlock(), ValueRange(b.i32(0)));
     op.erase();
   }
-  // One way out: it tells the other ranks how this one ended.
+  // One way out, for good and bad: a rank tells the others how it ended, a host
+  // function frees what it may have left.
   b.setInsertionPointToEnd(b.exitBlock());
   Value status = b.exitBlock()->getArgument(0);
-  if (isRank())
-    status = b.call("ring_end", b.getI32Type(), {b.context(), status});
+  status = b.call(isRank() ? "ring_end" : "ring_host_end", b.getI32Type(),
+                  {b.context(), status});
   func::ReturnOp::create(b, status);
   function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                     b.getUnitAttr());
 }
 
 void FunctionLowering::begin() {
+  if (!isRank()) {
+    b.setInsertionPointToStart(&function.front());
+    b.call("ring_host_begin", {}, b.context());
+    return;
+  }
   auto integer = [&](StringRef name, int64_t otherwise) {
     auto attr = function->getAttrOfType<IntegerAttr>(name);
     return attr ? attr.getInt() : otherwise;
@@ -474,8 +480,7 @@ LogicalResult FunctionLowering::run() {
         arg.setType(b.getI64Type());
   });
   addContextAndStatus();
-  if (isRank())
-    begin();
+  begin();
   for (Operation *op : ops)
     if (failed(lower(op)))
       return failure();

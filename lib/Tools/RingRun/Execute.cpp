@@ -100,8 +100,11 @@ llvm::Expected<RunOutcome> runProgram(Program &program, ring_host *host,
   ring_host_counters(host, &after);
   outcome.seconds = after.seconds - before.seconds;
   if (status != RING_OK)
-    return llvm::createStringError(llvm::inconvertibleErrorCode(),
-                                   ring_host_error(host));
+    return llvm::createStringError(
+        status == RING_ERROR_USAGE
+            ? std::make_error_code(std::errc::invalid_argument)
+            : llvm::inconvertibleErrorCode(),
+        ring_host_error(host));
   return outcome;
 }
 

@@ -77,7 +77,7 @@ ResultShapes::resolve(const std::vector<Array> &arguments) const {
       IntegerAttr value;
       if (!matchPattern(ret.getOperand(next++), m_Constant(&value)))
         return llvm::createStringError(
-            llvm::inconvertibleErrorCode(),
+            std::make_error_code(std::errc::invalid_argument),
             "size " + llvm::Twine(dim) + " of result " + llvm::Twine(index) +
                 " does not follow from the shapes of the arguments");
       size = value.getInt();

@@ -100,6 +100,8 @@ private:
     llvm::errs() << "ring-run: error: " << message << "\n";
     return code;
   }
+  /// After a run: inputs that do not fit are refused, all else is wrong.
+  int failRun(llvm::Error error);
   int refuse();
   llvm::Error compareWithFiles(const std::vector<Array> &results, bool &equal);
   llvm::Error checkAttentions(const Program &program,
@@ -120,6 +122,18 @@ int Run::fail(llvm::Error error, ExitCode code) {
 }
 
 /// Errors have been printed by the diagnostics handler.
+int Run::failRun(llvm::Error error) {
+  ExitCode code = WrongNumbers;
+  error = llvm::handleErrors(
+      std::move(error),
+      [&](std::unique_ptr<llvm::StringError> text) -> llvm::Error {
+        if (text->convertToErrorCode() == std::errc::invalid_argument)
+          code = Refused;
+        return llvm::Error(std::move(text));
+      });
+  return fail(std::move(error), code);
+}
+
 int Run::refuse() {
   if (options.json && !refusedFeature.empty()) {
     report.ok = false;
@@ -330,7 +344,7 @@ int Run::operator()() {
              std::to_string(options.repeat));
     auto outcome = runProgram(*program, host->get(), *arguments);
     if (!outcome)
-      return fail(outcome.takeError(), WrongNumbers);
+      return failRun(outcome.takeError());
     times.push_back(outcome->seconds * 1e3);
     results = std::move(outcome->results);
   }

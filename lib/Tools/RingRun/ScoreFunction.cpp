@@ -26,6 +26,8 @@ using namespace mlir;
 namespace ring::tools {
 
 static constexpr llvm::StringLiteral kName = "score";
+/// What takes memrefs as pointers to descriptors.
+static constexpr llvm::StringLiteral kWrapper = "_mlir_ciface_score";
 
 llvm::SmallVector<Value>
 ScoreFunction::capturesAsTensors(mlir::ring::AttentionOp attention) {
@@ -123,7 +125,7 @@ ScoreFunction::compile(mlir::ring::AttentionOp attention) {
     return attention.emitError(llvm::toString(engine.takeError()));
   auto score = std::make_shared<ScoreFunction>();
   score->engine = std::move(*engine);
-  if (auto function = score->engine->lookupPacked(kName); !function)
+  if (auto function = score->engine->lookupPacked(kWrapper); !function)
     return attention.emitError(llvm::toString(function.takeError()));
   return score;
 }
@@ -133,7 +135,7 @@ ScoreFunction::bind(const std::vector<const Array *> &captures) const {
   auto descriptors = std::make_shared<std::vector<std::vector<int64_t>>>();
   for (const Array *capture : captures)
     descriptors->push_back(descriptor(*capture));
-  auto function = llvm::cantFail(engine->lookupPacked(kName));
+  auto function = llvm::cantFail(engine->lookupPacked(kWrapper));
   return [function, descriptors](double score, int64_t batch, int64_t head,
                                  int64_t query, int64_t key) {
     float x = static_cast<float>(score), result = 0;

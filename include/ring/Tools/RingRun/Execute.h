@@ -25,7 +25,8 @@ using HostPointer = std::unique_ptr<ring_host, decltype(&ring_host_destroy)>;
 llvm::Expected<HostPointer> makeHost(const Program &program,
                                      const RunOptions &options);
 
-/// Results are in fresh arrays.
+/// Results are in fresh arrays. The error has code `invalid_argument` where the
+/// arguments do not fit the program or one another.
 struct RunOutcome {
   std::vector<Array> results;
   double seconds = 0; ///< of the ranks
