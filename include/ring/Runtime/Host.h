@@ -81,8 +81,9 @@ ring_status ring_host_gather(ring_host *host, const int64_t *table,
 
 /* First and last call of every host function, which returns the status that the
  * second returns: that of its own. After a bad one, what the function allocated
- * is freed. */
-void ring_host_begin(ring_host *host);
+ * is freed. A program compiled for another RING_ABI_VERSION than this runtime's
+ * is RING_ERROR_MISMATCH, before anything else. */
+ring_status ring_host_begin(ring_host *host, int32_t abi_version);
 ring_status ring_host_end(ring_host *host, ring_status status);
 
 /* The tables [entries][5] of the queries (tables[0]) and of the keys

@@ -26,6 +26,10 @@
 extern "C" {
 #endif
 
+/* Grows with every change of this file or of Host.h that a compiled program
+ * would notice. */
+#define RING_ABI_VERSION 2
+
 typedef int32_t ring_status;
 enum {
   RING_OK = 0,

@@ -102,7 +102,7 @@ void FunctionLowering::addContextAndStatus() {
 void FunctionLowering::begin() {
   if (!isRank()) {
     b.setInsertionPointToStart(&function.front());
-    b.call("ring_host_begin", {}, b.context());
+    b.checkedCall("ring_host_begin", {b.context(), b.i32(RING_ABI_VERSION)});
     return;
   }
   auto integer = [&](StringRef name, int64_t otherwise) {

@@ -67,9 +67,10 @@ void mlir::ring::populateCPULowering(OpPassManager &pm,
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
+  // Takes vectors of a `score` region apart, so before what lowers vectors.
   pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
   FinalizeMemRefToLLVMConversionPassOptions memref;
   // Allocation goes through the runtime, which counts it.
   memref.useGenericFunctions = true;
