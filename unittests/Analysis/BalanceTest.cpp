@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 using namespace ring;
 using namespace ring::test;
@@ -140,4 +141,72 @@ TEST(Balance, BalancedCausalKeepsEachRoundEven) {
             .roundBalance,
         1.005)
         << "N=" << ranks;
+}
+
+/// Documents with random borders; `padding`: the last quarter at most is none.
+static std::vector<int32_t> randomDocuments(int64_t length, int64_t documents,
+                                            bool padding,
+                                            std::mt19937 &random) {
+  std::vector<int64_t> borders;
+  for (int64_t i = 1; i < documents; ++i)
+    borders.push_back(random() % length);
+  std::sort(borders.begin(), borders.end());
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < length; ++i)
+    ids.push_back(std::upper_bound(borders.begin(), borders.end(), i) -
+                  borders.begin());
+  if (padding)
+    std::fill(ids.end() - random() % (length / 4), ids.end(), -1);
+  return ids;
+}
+
+/// Visible pairs of the busiest rank / mean, counted from `pairsOfRow`.
+static double balanceOver(int64_t ranks,
+                          const std::vector<int64_t> &pairsOfRow) {
+  int64_t length = pairsOfRow.size();
+  std::vector<int64_t> below(length + 1, 0);
+  for (int64_t row = 0; row < length; ++row)
+    below[row + 1] = below[row] + pairsOfRow[row];
+  LayoutPair pair = makeLayouts(LayoutKind::Balanced, 1, ranks, length, length,
+                                [&](Interval queries) {
+                                  return below[queries.end] -
+                                         below[queries.begin];
+                                });
+  std::vector<int64_t> load(ranks, 0);
+  for (int64_t rank = 0; rank < ranks; ++rank)
+    for (int64_t row : positionsOf(pair.queryView().of(rank)))
+      load[rank] += pairsOfRow[row];
+  return *std::max_element(load.begin(), load.end()) * double(ranks) /
+         below[length];
+}
+
+TEST(Balance, BalancedIsEvenOverRandomDocuments) {
+  for (int64_t ranks = 2; ranks <= 16; ++ranks)
+    for (int64_t length : {64 * ranks, 64 * ranks + 9, 100 * ranks, 257 * ranks,
+                           1000 * ranks})
+      for (bool causal : {false, true})
+        for (int64_t documents : {2, 5, 8, 16, 64})
+          for (bool padding : {false, true})
+            for (int64_t batch : {1, 2}) {
+              std::mt19937 random(ranks * 1000 + length + documents);
+              PositionalMask mask;
+              mask.causal = causal;
+              std::vector<int64_t> pairsOfRow(length, 0);
+              for (int64_t entry = 0; entry < batch; ++entry) {
+                std::vector<int32_t> ids =
+                    randomDocuments(length, documents, padding, random);
+                DocumentIndex index({ids.data(), length}, length);
+                for (int64_t row = 0; row < length; ++row)
+                  pairsOfRow[row] += index.count(
+                      ids[row], mask.visibleKeys(row, length));
+              }
+              // Without a causal mask the chunks of a long document all have
+              // the same work, and a rank has 16: one more than others have is
+              // noticed.
+              bool few = !causal && documents < 8;
+              EXPECT_LE(balanceOver(ranks, pairsOfRow), few ? 1.08 : 1.05)
+                  << "N=" << ranks << " S=" << length << " causal " << causal
+                  << " documents " << documents << " padding " << padding
+                  << " batch " << batch;
+            }
 }

@@ -8,6 +8,7 @@
 
 #include "BruteForce.h"
 
+#include <random>
 #include <set>
 
 using namespace ring;
@@ -88,11 +89,74 @@ std::vector<int64_t> test::positionsOf(LayoutView view) {
   return positions;
 }
 
+static bool isPositionVisible(const RingBlock &block, int64_t query,
+                              int64_t key) {
+  return key < block.keyCount && visible(block.mask, query, key);
+}
+
+bool test::sees(const RingBlock &block, int64_t query, int64_t key) {
+  if (!isPositionVisible(block, query, key))
+    return false;
+  if (!block.keySegments)
+    return true;
+  int32_t id = block.keySegments.ids[key * block.keySegments.stride];
+  return id >= 0 &&
+         id == block.querySegments.ids[query * block.querySegments.stride];
+}
+
 int64_t test::countPairs(const RingBlock &block) {
   int64_t pairs = 0;
   std::vector<int64_t> keys = positionsOf(block.keys);
   for (int64_t query : positionsOf(block.queries))
     for (int64_t key : keys)
-      pairs += key < block.keyCount && visible(block.mask, query, key);
+      pairs += isPositionVisible(block, query, key);
   return pairs;
+}
+
+std::vector<NamedIds> test::idsFor(int64_t queryCount, int64_t keyCount) {
+  std::vector<NamedIds> all;
+  auto add = [&](const char *name, auto idOfQuery, auto idOfKey) {
+    NamedIds ids{name, {}, {}};
+    for (int64_t i = 0; i < queryCount; ++i)
+      ids.queries.push_back(idOfQuery(i));
+    for (int64_t i = 0; i < keyCount; ++i)
+      ids.keys.push_back(idOfKey(i));
+    all.push_back(ids);
+  };
+  auto both = [&](const char *name, auto idOf) { add(name, idOf, idOf); };
+  auto packed = [](int64_t i) -> int32_t { return i < 5 ? 0 : 2 * (i / 11); };
+  both("one document", [](int64_t) { return 7; });
+  both("only padding", [](int64_t) { return -1; });
+  both("packed", packed);
+  both("packed and padding", [&](int64_t i) { return i < 21 ? packed(i) : -3; });
+  both("padding and packed", [&](int64_t i) { return i < 4 ? -1 : packed(i); });
+  both("descending", [](int64_t i) { return 1000 - int32_t(i / 7); });
+  both("interleaved", [](int64_t i) { return int32_t(i % 3); });
+  both("runs of two", [](int64_t i) { return int32_t(i / 70 % 2); });
+  both("at the limits", [](int64_t i) {
+    return i < 3 ? 0 : i < 17 ? INT32_MAX - 1 : i < 30 ? INT32_MAX : INT32_MIN;
+  });
+  add(
+      "documents that the other has not",
+      [](int64_t i) { return 2 * int32_t(i / 5); },
+      [](int64_t i) { return 3 * int32_t(i / 4); });
+  add(
+      "sorted keys, other queries", [](int64_t i) { return int32_t(i * 5 % 4); },
+      packed);
+  std::mt19937 random(11);
+  both("random", [&](int64_t) { return int32_t(random() % 7) - 2; });
+  return all;
+}
+
+StridedIds::StridedIds(const std::vector<int32_t> &ids, int64_t stride)
+    : memory(ids.size() * stride), count(ids.size()), stride(stride) {
+  for (int64_t i = 0; i < count; ++i) {
+    memory[i * stride] = ids[i];
+    for (int64_t between = 1; between < stride; ++between)
+      memory[i * stride + between] = between % 2 ? -99 : 99;
+  }
+}
+
+SegmentIds StridedIds::view() const {
+  return {memory.data(), count, stride, false};
 }

@@ -48,8 +48,32 @@ std::vector<int64_t> awkwardLengths(int64_t ranks);
 /// The positions of `view` in local order.
 std::vector<int64_t> positionsOf(LayoutView view);
 
-/// Visible pairs of a block, pair by pair.
+/// The definition for two positions of a block: by the mask, below the key
+/// count, and in one document.
+bool sees(const RingBlock &block, int64_t query, int64_t key);
+
+/// Pairs of a block that are visible by position, pair by pair.
 int64_t countPairs(const RingBlock &block);
+
+/// The ids of queries and of keys.
+struct NamedIds {
+  std::string name;
+  std::vector<int32_t> queries, keys;
+};
+/// Packed documents, sorted and not, with padding, without, of padding only,
+/// one for all, and ids at the limits.
+std::vector<NamedIds> idsFor(int64_t queryCount, int64_t keyCount);
+
+/// Ids with other numbers between them, and what reads them.
+class StridedIds {
+public:
+  StridedIds(const std::vector<int32_t> &ids, int64_t stride);
+  SegmentIds view() const;
+
+private:
+  std::vector<int32_t> memory;
+  int64_t count, stride;
+};
 
 } // namespace ring::test
 

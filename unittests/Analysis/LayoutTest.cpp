@@ -172,3 +172,75 @@ TEST(Layout, ChunkedFollowsTheOwners) {
       {0, 0, 16, 16, 1}, {0, 48, 16, 16, 1}, {1, 16, 32, 32, 1}};
   EXPECT_EQ(table, expected);
 }
+
+TEST(Layout, MaxEntriesIsEnoughForEveryLength) {
+  for (int64_t ranks = 1; ranks <= 16; ++ranks)
+    for (const NamedLayout &layout : layouts()) {
+      int64_t most = 0, enough = maxEntries(layout.kind, ranks);
+      std::vector<int64_t> lengths = awkwardLengths(ranks);
+      for (int64_t length = 30 * ranks; length < 34 * ranks; ++length)
+        lengths.push_back(length);
+      for (int64_t length : lengths) {
+        LayoutPair pair = makeLayouts(layout.kind, layout.granularity, ranks,
+                                      length, 2 * length, PositionalMask{});
+        most = std::max({most, pair.queryView().size, pair.keyView().size});
+      }
+      EXPECT_LE(most, enough) << layout.name << " N=" << ranks;
+      // And not far too many: they are looked through in every round. (All of
+      // one rank's are one entry.)
+      if (ranks > 1) {
+        EXPECT_LE(enough, 2 * most) << layout.name << " N=" << ranks;
+      }
+    }
+}
+
+TEST(Layout, OnlyBalancedCountsPairs) {
+  for (const NamedLayout &layout : layouts()) {
+    std::vector<Interval> asked;
+    LayoutPair pair = makeLayouts(layout.kind, layout.granularity, 3, 200, 90,
+                                  [&](Interval queries) {
+                                    asked.push_back(queries);
+                                    return queries.size();
+                                  });
+    EXPECT_EQ(pair.queryView().localSize(0) + pair.queryView().localSize(1) +
+                  pair.queryView().localSize(2),
+              200);
+    if (layout.kind != LayoutKind::Balanced) {
+      EXPECT_TRUE(asked.empty()) << layout.name;
+      continue;
+    }
+    // Each query once, a chunk at a time.
+    ASSERT_EQ(asked.size(), 48u);
+    int64_t next = 0;
+    for (Interval queries : asked) {
+      EXPECT_EQ(queries.begin, next);
+      EXPECT_TRUE(queries.size() == 4 || queries.size() == 5);
+      next = queries.end;
+    }
+    EXPECT_EQ(next, 200);
+  }
+}
+
+TEST(Layout, BalancedFollowsTheCounter) {
+  // All work is that of the first sixteen chunks: each rank gets four.
+  auto counter = [](Interval queries) -> int64_t {
+    return queries.begin < 160 ? 1000 : 0;
+  };
+  std::vector<int64_t> owners = balancedOwners(4, 640, 640, counter);
+  std::vector<int64_t> busy(owners.begin(), owners.begin() + 16);
+  for (int64_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(std::count(busy.begin(), busy.end(), rank), 4);
+}
+
+TEST(Layout, PairsOfAMask) {
+  for (const NamedMask &named : masksFor(50, 31)) {
+    PairCounter pairs = pairsOf(named.mask, 31);
+    for (Interval queries : {Interval{0, 50}, {7, 23}, {49, 50}, {5, 5}}) {
+      int64_t expected = 0;
+      for (int64_t query = queries.begin; query < queries.end; ++query)
+        for (int64_t key = 0; key < 31; ++key)
+          expected += visible(named.mask, query, key);
+      EXPECT_EQ(pairs(queries), expected) << named.name;
+    }
+  }
+}

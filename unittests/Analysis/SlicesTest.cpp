@@ -6,17 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BruteForce.h"
+#include "CheckSlices.h"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 using namespace ring;
 using namespace ring::test;
-
-static_assert(sizeof(KeyRangeCursor) <= 40 * sizeof(int64_t),
-              "the runtime's opaque cursor holds one");
 
 namespace {
 /// Visits every (rank, owner) block of a ring.
@@ -32,62 +27,6 @@ void forEachBlock(int64_t ranks, int64_t queryCount, int64_t keyCount,
                       keyCount});
 }
 
-std::vector<KeyRange> keyRanges(const RingBlock &block, Interval queries,
-                                bool classify = true) {
-  KeyRangeCursor cursor(block, queries, classify);
-  std::vector<KeyRange> ranges;
-  for (KeyRange range; cursor.next(range);)
-    ranges.push_back(range);
-  return ranges;
-}
-
-/// Checks what one query range sees of one block, pair by pair.
-void checkRanges(const RingBlock &block, Interval queries) {
-  std::vector<int64_t> queryAt = positionsOf(block.queries);
-  std::vector<int64_t> keyAt = positionsOf(block.keys);
-  std::vector<int> covered(keyAt.size(), 0);
-  bool consecutive =
-      queryAt[queries.end - 1] - queryAt[queries.begin] == queries.size() - 1;
-  int64_t previousEnd = 0;
-  for (const KeyRange &range : keyRanges(block, queries)) {
-    ASSERT_LT(range.begin, range.end);
-    ASSERT_LE(previousEnd, range.begin);
-    ASSERT_LE(range.end, static_cast<int64_t>(keyAt.size()));
-    previousEnd = range.end;
-    for (int64_t key = range.begin; key < range.end; ++key) {
-      ++covered[key];
-      bool some = false, every = true;
-      for (int64_t query = queries.begin; query < queries.end; ++query) {
-        bool sees = visible(block.mask, queryAt[query], keyAt[key]);
-        some |= sees;
-        every &= sees;
-      }
-      if (range.full) {
-        ASSERT_TRUE(every) << "full range with a hidden key " << keyAt[key];
-      }
-      if (consecutive) {
-        ASSERT_TRUE(some) << "range with an unseen key " << keyAt[key];
-        ASSERT_EQ(every, range.full) << "key " << keyAt[key];
-      }
-    }
-    for (int64_t query = queries.begin; query < queries.end; ++query) {
-      Interval seen = visibleLocalKeys(block, query, {range.begin, range.end});
-      ASSERT_LE(range.begin, seen.begin);
-      ASSERT_LE(seen.end, range.end);
-      for (int64_t key = range.begin; key < range.end; ++key)
-        ASSERT_EQ(seen.begin <= key && key < seen.end,
-                  visible(block.mask, queryAt[query], keyAt[key]));
-    }
-  }
-  for (size_t key = 0; key < keyAt.size(); ++key) {
-    ASSERT_LE(covered[key], 1);
-    for (int64_t query = queries.begin; query < queries.end; ++query)
-      if (visible(block.mask, queryAt[query], keyAt[key])) {
-        ASSERT_EQ(covered[key], 1) << "visible key " << keyAt[key];
-      }
-  }
-}
-
 void checkRing(int64_t ranks, int64_t queryCount, int64_t keyCount,
                std::initializer_list<int64_t> tiles) {
   for (const NamedMask &named : masksFor(queryCount, keyCount))
@@ -98,9 +37,7 @@ void checkRing(int64_t ranks, int64_t queryCount, int64_t keyCount,
       forEachBlock(ranks, queryCount, keyCount, named.mask, layout,
                    [&](const RingBlock &block) {
                      for (int64_t tile : tiles)
-                       for (int64_t i = 0;
-                            i < queryRangeCount(block.queries, tile); ++i)
-                         checkRanges(block, queryRange(block.queries, tile, i));
+                       checkBlock(block, tile);
                    });
       if (testing::Test::HasFatalFailure())
         return;
@@ -219,7 +156,6 @@ TEST(Slices, EmptyEntriesAndEmptyRangesAreSkipped) {
     EXPECT_EQ(ranges[0].end, 4);
     EXPECT_TRUE(keyRanges(block, {1, 1}, classify).empty());
   }
-  EXPECT_TRUE(visibleLocalKeys(block, 0, {2, 2}).empty());
 }
 
 TEST(Slices, KeysBeyondTheCountAreCut) {
@@ -228,5 +164,40 @@ TEST(Slices, KeysBeyondTheCountAreCut) {
   std::vector<KeyRange> ranges = keyRanges(block, {0, 16});
   ASSERT_EQ(ranges.size(), 1u);
   EXPECT_TRUE(ranges[0].end == 11 && ranges[0].full);
-  EXPECT_EQ(visibleLocalKeys(block, 3, {0, 16}).end, 11);
+}
+
+TEST(Slices, PositionOfFollowsTheTable) {
+  for (const NamedLayout &layout : layouts())
+    forEachBlock(3, 101, 57, {}, layout, [&](const RingBlock &block) {
+      for (LayoutView view : {block.queries, block.keys}) {
+        std::vector<int64_t> expected = positionsOf(view);
+        for (size_t local = 0; local < expected.size(); ++local)
+          ASSERT_EQ(positionOf(view, local), expected[local]) << layout.name;
+      }
+    });
+}
+
+TEST(Slices, TileOfTheMostQueries) {
+  PositionalMask mask;
+  mask.causal = true;
+  LayoutEntry entry{0, 0, 300, 300, 1};
+  RingBlock block{mask, {&entry, 1}, {&entry, 1}, 300};
+  std::vector<uint8_t> seen(2 * kMaxTileQueries, 7);
+  // Of queries 10 to 265, those from 200 and from 201 on.
+  EXPECT_EQ(visibleTile(block, {10, 10 + kMaxTileQueries}, {200, 202},
+                        kMaxTileQueries, seen.data()),
+            66 + 65);
+  EXPECT_EQ(seen[189], 0);
+  EXPECT_EQ(seen[190], 1);
+  EXPECT_EQ(seen[kMaxTileQueries + 190], 0);
+  EXPECT_EQ(seen[2 * kMaxTileQueries - 1], 1);
+}
+
+TEST(Slices, TileWithoutQueriesOrKeys) {
+  LayoutEntry entry{0, 0, 8, 8, 1};
+  RingBlock block{{}, {&entry, 1}, {&entry, 1}, 8};
+  std::vector<uint8_t> seen(8, 7);
+  EXPECT_EQ(visibleTile(block, {3, 3}, {0, 2}, 3, seen.data()), 0);
+  EXPECT_EQ(seen, (std::vector<uint8_t>{0, 0, 0, 0, 0, 0, 7, 7}));
+  EXPECT_EQ(visibleTile(block, {0, 3}, {2, 2}, 3, seen.data()), 0);
 }

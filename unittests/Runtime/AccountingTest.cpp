@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JsonChecker.h"
-#include "RuntimeTest.h"
+#include "VisibilityCases.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -15,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+using namespace ring;
 using namespace ring::test;
 
 namespace {
@@ -134,6 +135,157 @@ TEST(AccountingTest, MemoryMayOutliveTheHost) {
               RING_OK);
   }
   _mlir_memref_to_llvm_free(memory);
+}
+
+TEST(AccountingTest, WhatAFailedRankHeldIsFreed) {
+  Host host(2);
+  ring_status status = host.run([&](ring_context *context) -> ring_status {
+    RING_TRY(ring_begin(context, 2, 0, 0));
+    _mlir_memref_to_llvm_alloc(5000);
+    return ring_end(context, ring_rank(context) == 1 ? RING_ERROR_USAGE : RING_OK);
+  });
+  EXPECT_EQ(status, RING_ERROR_USAGE);
+  EXPECT_EQ(host.counters().peak_bytes, 5000);
+  ring_host_reset_counters(host);
+  EXPECT_EQ(host.counters().peak_bytes, 0);
+}
+
+TEST(AccountingTest, AHostFunctionEndsWithItsStatus) {
+  Host host(1);
+  for (ring_status status : {RING_OK, RING_ERROR_USAGE, RING_ERROR_MEMORY}) {
+    ASSERT_EQ(ring_host_begin(host, RING_ABI_VERSION), RING_OK);
+    void *memory = _mlir_memref_to_llvm_alloc(100);
+    if (status == RING_OK)
+      _mlir_memref_to_llvm_free(memory); // else it is freed by the host
+    EXPECT_EQ(ring_host_end(host, status), status);
+  }
+}
+
+TEST(AccountingTest, AHostFunctionOfAnotherVersionIsRefused) {
+  Host host(1);
+  ring_status status = ring_host_begin(host, RING_ABI_VERSION + 1);
+  EXPECT_EQ(status, RING_ERROR_MISMATCH);
+  EXPECT_EQ(host.error(),
+            "program compiled for version " +
+                std::to_string(RING_ABI_VERSION + 1) +
+                " of the runtime's interface, this is version " +
+                std::to_string(RING_ABI_VERSION));
+  EXPECT_EQ(ring_host_end(host, status), RING_ERROR_MISMATCH);
+}
+
+namespace {
+/// Walks one work list a round, as kernels do: an item per query range.
+ring_status countPairs(ring_context *context,
+                       const std::vector<LayoutEntry> &queries,
+                       const std::vector<LayoutEntry> &keys,
+                       const ring_visibility &visibility, bool label) {
+  int32_t rank = ring_rank(context), size = ring_size(context);
+  RING_TRY(ring_begin(context, size, 0, 0));
+  for (int64_t round = 0; round < size; ++round) {
+    ring_slices slices;
+    ring_slices_init(&slices, tableOf(queries), queries.size(), tableOf(keys),
+                     keys.size(), rank, (rank + size - round) % size, 1,
+                     &visibility);
+    RING_TRY(ring_parallel_for(
+        context, "attention", label ? round : -1,
+        ring_slices_query_ranges(&slices, 2),
+        [](void *environment, int64_t item) {
+          auto *list = static_cast<const ring_slices *>(environment);
+          int64_t range[2], key[3];
+          ring_slices_query_range(list, 2, item, range);
+          ring_key_cursor cursor;
+          ring_slices_keys(list, 0, range[0], range[1], &cursor);
+          while (ring_slices_next_keys(&cursor, key)) {
+            std::vector<uint8_t> seen((key[1] - key[0]) * 2);
+            if (!key[2])
+              ring_slices_visible(&cursor, key[0], key[1], 2, seen.data());
+          }
+        },
+        &slices));
+  }
+  return ring_end(context, RING_OK);
+}
+} // namespace
+
+TEST(AccountingTest, BalanceIsThatOfTheVisiblePairs) {
+  Host host(2);
+  auto run = [&](const std::vector<LayoutEntry> &layout,
+                 const std::vector<LayoutEntry> &keys,
+                 const VisibilityCase &visibility, bool label = true) {
+    ring_visibility init = visibility.init();
+    ASSERT_EQ(host.run([&](ring_context *context) -> ring_status {
+      return countPairs(context, layout, keys, init, label);
+    }),
+              RING_OK)
+        << host.error();
+  };
+  EXPECT_EQ(host.counters().balance, 1) << "nothing has run";
+  EXPECT_EQ(host.counters().round_balance, 1);
+
+  // No mask: each rank has 4 queries, the keys are 3 and 4.
+  run(contiguousLayout(2, 8), contiguousLayout(2, 7), {});
+  EXPECT_EQ(host.counters().balance, 1);
+  EXPECT_DOUBLE_EQ(host.counters().round_balance, (16 + 16) / 28.0);
+
+  // Rank 0 has 10 pairs, rank 1 10 and 16: full and partial ranges.
+  VisibilityCase causal{"causal", true};
+  std::vector<LayoutEntry> layout = contiguousLayout(2, 8);
+  run(layout, layout, causal);
+  EXPECT_DOUBLE_EQ(host.counters().balance, 26 / 18.0);
+  EXPECT_DOUBLE_EQ(host.counters().round_balance, 26 / 18.0);
+
+  // The largest of all runs stays.
+  run(zigzagLayout(2, 8), zigzagLayout(2, 8), causal);
+  EXPECT_DOUBLE_EQ(host.counters().balance, 26 / 18.0);
+  ring_host_reset_counters(host);
+  EXPECT_EQ(host.counters().balance, 1);
+  EXPECT_EQ(host.counters().round_balance, 1);
+  run(zigzagLayout(2, 8), zigzagLayout(2, 8), causal);
+  EXPECT_DOUBLE_EQ(host.counters().balance, 1);
+
+  // What belongs to no round is counted nowhere, and not later either.
+  run(layout, layout, causal, /*label=*/false);
+  EXPECT_EQ(host.counters().balance, 1);
+
+  // Of ids: rank 0 has its document of 4 queries, rank 1 one of 2.
+  VisibilityCase documents{"documents"};
+  documents.lengths = {8};
+  for (int32_t id : {0, 0, 0, 0, 1, 1, -1, -1})
+    documents.querySegments.insert(documents.querySegments.end(), {id, 77});
+  documents.keySegments = documents.querySegments;
+  run(layout, layout, documents);
+  EXPECT_DOUBLE_EQ(host.counters().balance, 16 / 10.0);
+  EXPECT_DOUBLE_EQ(host.counters().round_balance, 16 / 10.0);
+
+  // Where nobody sees anything it is 1.
+  ring_host_reset_counters(host);
+  documents.lengths = {0};
+  run(layout, layout, documents);
+  EXPECT_EQ(host.counters().balance, 1);
+  EXPECT_EQ(host.counters().round_balance, 1);
+}
+
+TEST(AccountingTest, LocalBytesAreThoseOfOneRank) {
+  Host host(2);
+  float whole[2 * 7] = {}, stacked[2][2][4] = {};
+  std::vector<LayoutEntry> layout = contiguousLayout(2, 7);
+  ring_tensor wide = tensorOf(whole, 4, {2, 7});
+  ring_tensor local = tensorOf(stacked, 4, {2, 2, 4}); // one of them is padding
+  ASSERT_EQ(ring_host_scatter(host, tableOf(layout), layout.size(), 1, &wide,
+                              &local),
+            RING_OK);
+  EXPECT_EQ(host.counters().local_bytes, 2 * 4 * 4);
+  ASSERT_EQ(ring_host_gather(host, tableOf(layout), layout.size(), 1, &local,
+                             &wide),
+            RING_OK);
+  EXPECT_EQ(host.counters().local_bytes, 2 * (2 * 4 * 4));
+  // What is refused is not counted.
+  ASSERT_NE(ring_host_gather(host, tableOf(layout), layout.size(), 0, &local,
+                             &wide),
+            RING_OK);
+  EXPECT_EQ(host.counters().local_bytes, 2 * (2 * 4 * 4));
+  ring_host_reset_counters(host);
+  EXPECT_EQ(host.counters().local_bytes, 0);
 }
 
 TEST(AccountingTest, FreshMemoryIsPoisoned) { // main sets RING_POISON

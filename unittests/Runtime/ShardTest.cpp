@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RuntimeTest.h"
-#include "ring/Analysis/Layout.h"
+#include "VisibilityCases.h"
 
 #include <cstring>
 
@@ -15,10 +14,6 @@ using namespace ring;
 using namespace ring::test;
 
 namespace {
-
-const int64_t *tableOf(const std::vector<LayoutEntry> &entries) {
-  return reinterpret_cast<const int64_t *>(entries.data());
-}
 
 int64_t elementCount(const ring_tensor &tensor) {
   int64_t count = 1;

@@ -5,29 +5,54 @@
 // Work lists
 //===----------------------------------------------------------------------===//
 
-// All of a mask is told: causal, left, right, chunk, prefix, and whether
-// positions are counted from the ends. A side that is unbounded is the largest
-// number.
-// RUN: ring-opt %t/slices.mlir --convert-ring-to-llvm | %{check} SLICES
+// Who sees whom is told first: causal, left, right, chunk, prefix, whether
+// positions are counted from the ends, and the addresses of ids, lengths and
+// offsets. A side that is unbounded is the largest number; what there is not is
+// no address.
+// RUN: ring-opt %t/slices.mlir --convert-ring-to-llvm --canonicalize | %{check} SLICES
 // SLICES-LABEL: func.func @f(
 // SLICES-SAME:    %{{[^:]*}}: !llvm.ptr, %[[Q:[^:]*]]: memref<4x5xi64>, %[[K:[^:]*]]: memref<3x5xi64>, %[[RANK:[^:]*]]: index, %[[OWNER:[^:]*]]: index
-// SLICES:         memref.extract_aligned_pointer_as_index %[[Q]]
-// SLICES:         memref.extract_aligned_pointer_as_index %[[K]]
-// SLICES-DAG:     %[[R:.*]] = arith.index_cast %[[RANK]] : index to i64
-// SLICES-DAG:     %[[O:.*]] = arith.index_cast %[[OWNER]] : index to i64
+// SLICES-DAG:     %[[NONE:.*]] = llvm.mlir.zero : !llvm.ptr
+// SLICES-DAG:     %[[NO:.*]] = arith.constant 0 : i32
+// SLICES-DAG:     %[[YES:.*]] = arith.constant 1 : i32
+// SLICES-DAG:     %[[NIL:.*]] = arith.constant 0 : i64
 // SLICES-DAG:     %[[LEFT:.*]] = arith.constant 7 : i64
 // SLICES-DAG:     %[[RIGHT:.*]] = arith.constant 9223372036854775807 : i64
 // SLICES-DAG:     %[[CHUNK:.*]] = arith.constant 11 : i64
 // SLICES-DAG:     %[[PREFIX:.*]] = arith.constant 3 : i64
-// SLICES:         call @ring_slices_init(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[R]], %[[O]], %[[CLASSIFIED:[^,]*]], %[[CAUSAL:[^,]*]], %[[LEFT]], %[[RIGHT]], %[[CHUNK]], %[[PREFIX]], %[[ENDS:[^,)]*]])
+// SLICES-DAG:     %[[ENTRIESQ:.*]] = arith.constant 4 : i64
+// SLICES:         call @ring_visibility_init(%[[V:[^,]*]], %[[YES]], %[[LEFT]], %[[RIGHT]], %[[CHUNK]], %[[PREFIX]], %[[YES]], %[[NONE]], %[[NONE]], %[[NONE]], %[[NONE]])
+// SLICES:         memref.extract_aligned_pointer_as_index %[[Q]]
+// SLICES:         memref.extract_aligned_pointer_as_index %[[K]]
+// SLICES:         %[[R:.*]] = arith.index_cast %[[RANK]] : index to i64
+// SLICES:         %[[O:.*]] = arith.index_cast %[[OWNER]] : index to i64
+// SLICES:         call @ring_slices_init(%[[LIST:[^,]*]], %{{[^,]*}}, %[[ENTRIESQ]], %{{[^,]*}}, %[[PREFIX]], %[[R]], %[[O]], %[[YES]], %[[V]])
 // Whole, without a mask.
-// SLICES:         call @ring_slices_init(
-// The flags, in words of their own.
-// RUN: ring-opt %t/slices.mlir --convert-ring-to-llvm --canonicalize | %{check} FLAGS
-// FLAGS-DAG:      %[[NO:.*]] = arith.constant 0 : i32
-// FLAGS-DAG:      %[[YES:.*]] = arith.constant 1 : i32
-// FLAGS:          call @ring_slices_init({{(([^,]*, ){7})}}%[[YES]], %[[YES]], {{(([^,]*, ){4})}}%[[YES]])
-// FLAGS:          call @ring_slices_init({{(([^,]*, ){7})}}%[[NO]], %[[NO]], {{(([^,]*, ){4})}}%[[NO]])
+// SLICES:         call @ring_visibility_init(%[[W:[^,]*]], %[[NO]], %[[RIGHT]], %[[RIGHT]], %[[NIL]], %[[NIL]], %[[NO]], %[[NONE]], %[[NONE]], %[[NONE]], %[[NONE]])
+// SLICES:         call @ring_slices_init({{(([^,]*, ){7})}}%[[NO]], %[[W]])
+
+// Ids, lengths and offsets: a descriptor each, in the runtime's form, on the
+// stack of the function; data at its offset, sizes and strides in elements.
+// RUN: ring-opt %t/operands.mlir --convert-ring-to-llvm --canonicalize | %{check} OPERANDS
+// OPERANDS-LABEL: func.func @f(
+// OPERANDS-SAME:    %[[SQ:[^:]*]]: memref<2x8xi32, strided<[?, ?], offset: ?>>, %[[SK:[^:]*]]: memref<2x?xi32>, %[[N:[^:]*]]: memref<2xi32>, %[[O:[^:]*]]: memref<2xi32>
+// OPERANDS-NOT:     llvm.mlir.zero
+// OPERANDS:         %[[D:.*]] = builtin.unrealized_conversion_cast %[[SQ]] : memref<2x8xi32, strided<[?, ?], offset: ?>> to !llvm.struct<[[DESC:.*]]>
+// OPERANDS:         %[[ALIGNED:.*]] = llvm.extractvalue %[[D]][1]
+// OPERANDS:         %[[OFFSET:.*]] = llvm.extractvalue %[[D]][2]
+// OPERANDS:         %[[DATA:.*]] = llvm.getelementptr %[[ALIGNED]][%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+// OPERANDS:         llvm.insertvalue %[[DATA]], %{{.*}}[0] : !llvm.struct<(ptr, i32, i32, array<6 x i64>, array<6 x i64>)>
+// OPERANDS:         %[[STRIDE:.*]] = llvm.extractvalue %[[D]][4, 1]
+// OPERANDS:         llvm.insertvalue %[[STRIDE]], %{{.*}}[4, 1]
+// OPERANDS:         llvm.store %{{.*}}, %[[IDSQ:.*]] : !llvm.struct<(ptr, i32, i32, array<6 x i64>, array<6 x i64>)>, !llvm.ptr
+// OPERANDS:         builtin.unrealized_conversion_cast %[[SK]] :
+// OPERANDS:         llvm.store %{{.*}}, %[[IDSK:.*]] : !llvm.struct
+// OPERANDS:         builtin.unrealized_conversion_cast %[[N]] :
+// OPERANDS:         llvm.store %{{.*}}, %[[LENGTHS:.*]] : !llvm.struct
+// OPERANDS:         builtin.unrealized_conversion_cast %[[O]] :
+// OPERANDS:         llvm.store %{{.*}}, %[[OFFSETS:.*]] : !llvm.struct
+// OPERANDS:         call @ring_visibility_init(%[[V:[^,]*]], {{(([^,]*, ){6})}}%[[IDSQ]], %[[IDSK]], %[[LENGTHS]], %[[OFFSETS]])
+// OPERANDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[V]])
 
 //===----------------------------------------------------------------------===//
 // Kernels on the pool
@@ -87,23 +112,16 @@ func.func @f(%n: index, %x: memref<?xf32>, %y: i64) {
   return
 }
 
+//--- operands.mlir
+func.func @f(%q: memref<4x5xi64>, %k: memref<3x5xi64>, %i: index, %sq: memref<2x8xi32, strided<[?, ?], offset: ?>>, %sk: memref<2x?xi32>, %n: memref<2xi32>, %o: memref<2xi32>) {
+  %s = ring.slices at(%i, %i in %q, %k) segments(%sq, %sk : memref<2x8xi32, strided<[?, ?], offset: ?>>, memref<2x?xi32>) lengths(%n : memref<2xi32>) offsets(%o : memref<2xi32>) mask(<causal>)
+    : memref<4x5xi64>, memref<3x5xi64>
+  %p = builtin.unrealized_conversion_cast %s : !ring.slices to !llvm.ptr
+  llvm.store %p, %p : !llvm.ptr, !llvm.ptr
+  return
+}
+
 //--- refused.mlir
-func.func @lengths(%q: memref<4x5xi64>, %i: index, %n: memref<2xi32>) {
-  // expected-error @below {{run-time ids, lengths and offsets have no lowering}}
-  %s = ring.slices at(%i, %i in %q, %q) lengths(%n : memref<2xi32>) : memref<4x5xi64>, memref<4x5xi64>
-  return
-}
-
-// -----
-
-func.func @segments(%q: memref<4x5xi64>, %i: index, %n: memref<2x8xi32>) {
-  // expected-error @below {{run-time ids, lengths and offsets have no lowering}}
-  %s = ring.slices at(%i, %i in %q, %q) segments(%n, %n : memref<2x8xi32>, memref<2x8xi32>) : memref<4x5xi64>, memref<4x5xi64>
-  return
-}
-
-// -----
-
 shard.grid @ring(shape = 2)
 func.func private @tensors(%k: tensor<4xf32>, %f: !ring.future<tensor<4xf32>>) attributes {ring.rank_of = @f} {
   // expected-error @below {{on tensors, expected memrefs: bufferize first}}

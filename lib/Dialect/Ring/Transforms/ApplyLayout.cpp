@@ -74,9 +74,9 @@ static LogicalResult retableCall(func::CallOp call, Value queries, Value keys,
              << index << " of a rank function comes from no ring.scatter";
     if (!scatter) // the same on every rank, whatever the layout
       continue;
-    // Others that use the same local tensor keep their layout.
-    if (llvm::any_of(scatter->getUsers(),
-                     [&](Operation *user) { return user != call; })) {
+    // Other uses of the same local tensor keep their layout, also those of this
+    // call: what is query and key needs both tables.
+    if (!scatter.getLocal().hasOneUse()) {
       scatter = cast<ScatterOp>(OpBuilder(call).clone(*scatter));
       call.setOperand(index, scatter.getLocal());
     }

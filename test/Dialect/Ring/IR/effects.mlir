@@ -88,3 +88,29 @@ func.func @calls(%whole: memref<16xf32>, %t: memref<4x5xi64>, %stack: memref<?x4
   ring.parallel_call @kernel(%n, %n) ()
   return
 }
+
+// CHECK-LABEL: @tables
+func.func @tables(%s: index, %t: memref<8x5xi64>) -> (index, index) {
+  // CHECK-NEXT: %[[BEFORE:.*]] = ring.padded_size
+  // CHECK-NEXT: ring.tables
+  // CHECK-NEXT: ring.tables
+  // CHECK-NEXT: %[[AFTER:.*]] = ring.padded_size
+  // CHECK-NEXT: return %[[BEFORE]], %[[AFTER]]
+  %before = ring.padded_size %t ranks 4 : memref<8x5xi64>
+  ring.tables <zigzag> ranks 4 sizes(%s, %s) outs(%t, %t) : (index, index, memref<8x5xi64>, memref<8x5xi64>) -> ()
+  ring.tables <zigzag> ranks 4 sizes(%s, %s) outs(%t, %t) : (index, index, memref<8x5xi64>, memref<8x5xi64>) -> ()
+  %after = ring.padded_size %t ranks 4 : memref<8x5xi64>
+  return %before, %after : index, index
+}
+
+// CHECK-LABEL: @requirements
+func.func @requirements(%a: index, %b: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK:      scf.for
+  // CHECK-NEXT:   ring.require_equal
+  scf.for %t = %c0 to %n step %c1 {
+    ring.require_equal %a, %b "not before the loop, which may be empty"
+  }
+  return
+}

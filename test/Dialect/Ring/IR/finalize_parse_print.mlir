@@ -21,3 +21,23 @@ func.func @memrefs(%acc: memref<1x8x?x64xf32>, %row: memref<1x8x?xf32>, %out: me
     : (memref<1x8x?x64xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>, memref<1x8x?x64xf16>, memref<1x8x?xf32>) -> ()
   return
 }
+
+// CHECK-LABEL: @empty_rows
+func.func @empty_rows(%acc: tensor<2x8x?x64xf32>, %row: tensor<2x8x?xf32>, %sinks: tensor<8xf32>, %mean: tensor<2x2x64xf32>,
+                      %out: tensor<2x8x?x64xbf16>, %m: memref<2x8x4x64xf32>, %r: memref<2x8x4xf32>, %mm: memref<2x8x64xf32>) {
+  // CHECK: ring.finalize %{{.*}}, %{{.*}}, %{{.*}} empty_rows(nan) outs(%{{.*}}) :
+  %a = ring.finalize %acc, %row, %row empty_rows(nan) outs(%out)
+    : (tensor<2x8x?x64xf32>, tensor<2x8x?xf32>, tensor<2x8x?xf32>, tensor<2x8x?x64xbf16>) -> tensor<2x8x?x64xbf16>
+  // CHECK: ring.finalize %{{.*}}, %{{.*}}, %{{.*}} empty_rows(zero) outs(%{{.*}}) :
+  %b = ring.finalize %acc, %row, %row empty_rows(zero) outs(%out)
+    : (tensor<2x8x?x64xf32>, tensor<2x8x?xf32>, tensor<2x8x?xf32>, tensor<2x8x?x64xbf16>) -> tensor<2x8x?x64xbf16>
+  // CHECK:      ring.finalize %{{.*}}, %{{.*}}, %{{.*}} sinks(%{{.*}}) empty_rows(uniform) mean(%{{.*}}) outs(%{{.*}}, %{{.*}}) :
+  // CHECK-SAME: tensor<8xf32>, tensor<2x2x64xf32>, tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>)
+  %c:2 = ring.finalize %acc, %row, %row sinks(%sinks) empty_rows(uniform) mean(%mean) outs(%out, %row)
+    : (tensor<2x8x?x64xf32>, tensor<2x8x?xf32>, tensor<2x8x?xf32>, tensor<8xf32>, tensor<2x2x64xf32>, tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>)
+    -> (tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>)
+  // CHECK: ring.finalize %{{.*}}, %{{.*}}, %{{.*}} empty_rows(uniform) mean(%{{.*}}) outs(%{{.*}}) : (memref
+  ring.finalize %m, %r, %r empty_rows(uniform) mean(%mm) outs(%m)
+    : (memref<2x8x4x64xf32>, memref<2x8x4xf32>, memref<2x8x4xf32>, memref<2x8x64xf32>, memref<2x8x4x64xf32>) -> ()
+  return
+}

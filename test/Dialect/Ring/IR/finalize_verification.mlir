@@ -97,3 +97,93 @@ func.func @tensor_into_memref(%acc: tensor<1x8x?x64xf32>, %max: tensor<1x8x?xf32
     -> ()
   return
 }
+
+// -----
+
+func.func @uniform_without_mean(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op has no mean, but empty_rows(uniform)}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_alone(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x2x64xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op has a mean without empty_rows(uniform)}}
+  %r = ring.finalize %acc, %row, %row mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x2x64xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_nan(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x2x64xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op has a mean without empty_rows(uniform)}}
+  %r = ring.finalize %acc, %row, %row empty_rows(nan) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x2x64xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_other_batch(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<2x2x64xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op dimension 0 of mean is 2, expected 1}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<2x2x64xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_other_head_size(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x2x32xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op dimension 2 of mean is 32, expected 64}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x2x32xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_other_heads(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x3x64xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op mean has 3 heads, expected a divisor of 8}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x3x64xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_no_heads(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x0x64xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op mean has 0 heads, expected a divisor of 8}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x0x64xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_dynamic_heads(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x?x64xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op mean has ? heads, expected a divisor of 8}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x?x64xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @mean_of_16_bits(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %mean: tensor<1x2x64xbf16>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{'ring.finalize' op operand #3 must be 3D tensor of 32-bit float values without encoding or 3D memref of 32-bit float values, but got 'tensor<1x2x64xbf16>'}}
+  %r = ring.finalize %acc, %row, %row empty_rows(uniform) mean(%mean) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x2x64xbf16>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @unknown_empty_rows(%acc: tensor<1x8x?x64xf32>, %row: tensor<1x8x?xf32>, %out: tensor<1x8x?x64xbf16>) {
+  // expected-error @+1 {{expected zero, uniform or nan}}
+  %r = ring.finalize %acc, %row, %row empty_rows(one) outs(%out)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>, tensor<1x8x?x64xbf16>) -> tensor<1x8x?x64xbf16>
+  return
+}

@@ -124,3 +124,21 @@ func.func @axis_dynamic(%t: tensor<1x8x?x64xf32>, %table: tensor<4x5xi64>) {
   %r = ring.gather %t by %table dim 2 on @ring axis 0 : tensor<1x8x?x64xf32>, tensor<4x5xi64> -> tensor<1x8x256x64xf32>
   return
 }
+
+// -----
+
+shard.grid @ring(shape = 4)
+func.func @size_left_out(%t: tensor<?x8x?x64xf32>, %table: tensor<4x5xi64>, %n: index) {
+  // expected-error @+1 {{'ring.gather' op has 1 sizes, expected one for each of the 2 dynamic dimensions of 'tensor<?x8x?x64xf32>'}}
+  %r = ring.gather %t by %table dim 2 sizes(%n) on @ring axis 0 : tensor<?x8x?x64xf32>, tensor<4x5xi64> -> tensor<?x8x?x64xf32>
+  return
+}
+
+// -----
+
+shard.grid @ring(shape = 4)
+func.func @size_of_a_static_dimension(%t: tensor<1x8x?x64xf32>, %table: tensor<4x5xi64>, %n: index) {
+  // expected-error @+1 {{'ring.gather' op has 1 sizes, expected one for each of the 0 dynamic dimensions of 'tensor<1x8x256x64xf32>'}}
+  %r = ring.gather %t by %table dim 2 sizes(%n) on @ring axis 0 : tensor<1x8x?x64xf32>, tensor<4x5xi64> -> tensor<1x8x256x64xf32>
+  return
+}

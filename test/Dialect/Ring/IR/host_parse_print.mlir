@@ -35,3 +35,12 @@ func.func @host_on_memrefs(%q: memref<1x8x256x64xf32>, %table: memref<4x5xi64>, 
 }
 
 func.func private @rank()
+
+// CHECK-LABEL: @replicated
+func.func @replicated(%stack: tensor<?x1x8x64x64xf32>, %table: tensor<8x5xi64>, %n: tensor<2xi32>, %x: f32, %i: index) {
+  // CHECK:      ring.host.run @rank ranks 4 (%{{[^,]*}}) replicated(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) outs(%{{[^,]*}}) :
+  // CHECK-SAME: (tensor<?x1x8x64x64xf32>, tensor<8x5xi64>, tensor<2xi32>, f32, index, tensor<?x1x8x64x64xf32>) -> tensor<?x1x8x64x64xf32>
+  %r = ring.host.run @rank ranks 4 (%stack) replicated(%table, %n, %x, %i) outs(%stack)
+    : (tensor<?x1x8x64x64xf32>, tensor<8x5xi64>, tensor<2xi32>, f32, index, tensor<?x1x8x64x64xf32>) -> tensor<?x1x8x64x64xf32>
+  return
+}

@@ -45,3 +45,23 @@ func.func @every_clause(%q: tensor<1x8x?x64xf32>, %kv: tensor<1x2x?x64xf32>, %s:
     -> (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>)
   return
 }
+
+// CHECK-LABEL: @score_on_memrefs
+func.func @score_on_memrefs(%q: memref<1x8x?x64xf32>, %s: !ring.slices, %row: memref<1x8x?xf32>, %slopes: memref<8xf32>, %shift: i32) {
+  // CHECK: score {
+  // CHECK:   memref.load %{{.*}}[%{{.*}}] : memref<8xf32>
+  // CHECK:   ring.yield
+  ring.online_attention %q, %q, %q slices(%s) scale(1.0) outs(%q, %row, %row)
+      score {
+      ^bb0(%x: f32, %batch: index, %head: index, %qi: index, %ki: index):
+        %slope = memref.load %slopes[%head] : memref<8xf32>
+        %d = index.sub %qi, %ki
+        %i = arith.index_cast %d : index to i32
+        %moved = arith.addi %i, %shift : i32
+        %f = arith.sitofp %moved : i32 to f32
+        %y = math.fma %slope, %f, %x : f32
+        ring.yield %y : f32
+      }
+    : (memref<1x8x?x64xf32>, memref<1x8x?x64xf32>, memref<1x8x?x64xf32>, !ring.slices, memref<1x8x?x64xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>) -> ()
+  return
+}

@@ -201,3 +201,29 @@ func.func @score_with_effect(%q: tensor<1x8x?x64xf32>, %s: !ring.slices, %acc: t
     -> (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>, tensor<1x8x?xf32>)
   return
 }
+
+// -----
+
+func.func @extract_on_memrefs(%q: memref<1x8x?x64xf32>, %s: !ring.slices, %row: memref<1x8x?xf32>, %t: tensor<8xf32>) {
+  // expected-error @+1 {{'ring.online_attention' op score region holds 'tensor.extract', expected}}
+  ring.online_attention %q, %q, %q slices(%s) scale(1.0) outs(%q, %row, %row) score {
+  ^bb0(%x: f32, %batch: index, %head: index, %qi: index, %ki: index):
+    // expected-note @+1 {{the op is here}}
+    %y = tensor.extract %t[%head] : tensor<8xf32>
+    ring.yield %y : f32
+  } : (memref<1x8x?x64xf32>, memref<1x8x?x64xf32>, memref<1x8x?x64xf32>, !ring.slices, memref<1x8x?x64xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @store_on_memrefs(%q: memref<1x8x?x64xf32>, %s: !ring.slices, %row: memref<1x8x?xf32>, %t: memref<8xf32>) {
+  // expected-error @+1 {{'ring.online_attention' op score region holds 'memref.store', expected}}
+  ring.online_attention %q, %q, %q slices(%s) scale(1.0) outs(%q, %row, %row) score {
+  ^bb0(%x: f32, %batch: index, %head: index, %qi: index, %ki: index):
+    // expected-note @+1 {{the op is here}}
+    memref.store %x, %t[%head] : memref<8xf32>
+    ring.yield %x : f32
+  } : (memref<1x8x?x64xf32>, memref<1x8x?x64xf32>, memref<1x8x?x64xf32>, !ring.slices, memref<1x8x?x64xf32>, memref<1x8x?xf32>, memref<1x8x?xf32>) -> ()
+  return
+}

@@ -63,3 +63,16 @@ func.func @slices_and_state(%r: index, %t: tensor<4x5xi64>, %q: tensor<1x8x4x64x
   // CHECK: return %[[A]]#0, %[[A]]#0
   return %a#0, %b#0 : tensor<1x8x4x64xf32>, tensor<1x8x4x64xf32>
 }
+
+// CHECK-LABEL: @tables
+func.func @tables(%s: index, %t: tensor<8x5xi64>) -> (index, index) {
+  // CHECK-COUNT-1: ring.tables
+  // CHECK-NOT:     ring.tables
+  %a:2 = ring.tables <zigzag> ranks 4 sizes(%s, %s) outs(%t, %t) : (index, index, tensor<8x5xi64>, tensor<8x5xi64>) -> (tensor<8x5xi64>, tensor<8x5xi64>)
+  %b:2 = ring.tables <zigzag> ranks 4 sizes(%s, %s) outs(%t, %t) : (index, index, tensor<8x5xi64>, tensor<8x5xi64>) -> (tensor<8x5xi64>, tensor<8x5xi64>)
+  // CHECK: %[[N:.*]] = ring.padded_size
+  %m = ring.padded_size %a#0 ranks 4 : tensor<8x5xi64>
+  %n = ring.padded_size %b#0 ranks 4 : tensor<8x5xi64>
+  // CHECK-NEXT: return %[[N]], %[[N]]
+  return %m, %n : index, index
+}

@@ -19,3 +19,14 @@ func.func @any_dimension_and_type(%t: tensor<?xi32>, %table: tensor<?x5xi64>) {
   %local = ring.scatter %t by %table dim 0 on @ring axis 0 {note = "kept"} : tensor<?xi32>, tensor<?x5xi64> -> tensor<?xi32>
   return
 }
+
+// CHECK-LABEL: @dynamic_sizes
+func.func @dynamic_sizes(%local: tensor<?x8x?x64xf32>, %table: tensor<?x5xi64>, %batch: index, %queries: index) {
+  // CHECK: ring.gather %{{.*}} by %{{.*}} dim 2 sizes(%{{.*}}, %{{.*}}) on @ring axis 0 : tensor<?x8x?x64xf32>, tensor<?x5xi64> -> tensor<?x8x?x64xf32>
+  %both = ring.gather %local by %table dim 2 sizes(%batch, %queries) on @ring axis 0
+    : tensor<?x8x?x64xf32>, tensor<?x5xi64> -> tensor<?x8x?x64xf32>
+  // CHECK: ring.gather %{{.*}} by %{{.*}} dim 2 sizes(%{{[^,]*}}) on @ring axis 0 {note = "kept"} :
+  %one = ring.gather %local by %table dim 2 sizes(%batch) on @ring axis 0 {note = "kept"}
+    : tensor<?x8x?x64xf32>, tensor<?x5xi64> -> tensor<?x8x256x64xf32>
+  return
+}

@@ -117,6 +117,47 @@
 // BOUND:       scf.for %{{.*}} = %{{.*}} to %[[R]] step
 
 //===----------------------------------------------------------------------===//
+// What is known at run time only
+//===----------------------------------------------------------------------===//
+
+// Ids and lengths hide more than the mask does, never less: rounds without a
+// visible pair are gone, and the numbers are bounds.
+// REDEFINE: %{ranks} = 4
+// REDEFINE: %{layout} = contiguous
+// REDEFINE: %{file} = %t/documents.mlir
+// RUN: %{classify} --cse | %{check} DOCUMENTS
+// DOCUMENTS:   %[[R:.*]] = arith.constant 2 : index
+// DOCUMENTS:   scf.for %{{.*}} = %{{.*}} to %[[R]] step
+// DOCUMENTS:     ring.slices at({{.*}}) segments({{.*}}) lengths({{.*}}) mask(<causal, window = [16, 0]>) : tensor
+// RUN: %{remarks} | %{check} DOCUMENTS-REMARK
+// DOCUMENTS-REMARK: [Passed] ClassifyBlocks {{.*}} rounds=2, rounds_skipped=2, visible_pairs=4216
+// DOCUMENTS-REMARK: [Analysis] ClassifyBlocks {{.*}} Remark="ids, lengths or offsets are known at run time only
+
+// Offsets may move the queries anywhere: no round is skipped.
+// REDEFINE: %{file} = %t/offsets.mlir
+// RUN: %{classify} --cse | %{check} OFFSETS
+// OFFSETS:     %[[R:.*]] = arith.constant 4 : index
+// OFFSETS:     scf.for %{{.*}} = %{{.*}} to %[[R]] step
+// OFFSETS:       ring.slices at({{.*}}) offsets({{.*}}) mask(<causal, window = [16, 0]>) : tensor
+// RUN: %{remarks} | %{check} OFFSETS-REMARK
+// OFFSETS-REMARK: rounds=4, rounds_skipped=0
+// OFFSETS-REMARK: [Analysis] ClassifyBlocks
+
+// Tables of run time: all rounds, and `whole` is gone all the same.
+// REDEFINE: %{file} = %t/dynamic.mlir
+// RUN: %{classify} --cse -o %t.dynamic
+// RUN: %{check} DYNAMIC < %t.dynamic
+// RUN: ring-opt --ring-classify-blocks %t.dynamic | diff %t.dynamic -
+// DYNAMIC:     func.func private @dynamic_rank(
+// DYNAMIC:     %[[R:.*]] = arith.constant 4 : index
+// DYNAMIC:     scf.for %{{.*}} = %{{.*}} to %[[R]] step
+// DYNAMIC:       ring.slices at({{.*}}) mask(<causal, window = [16, 0]>) : tensor<?x5xi64>, tensor<?x5xi64>
+// DYNAMIC-NOT: whole
+// RUN: %{remarks} | %{check} DYNAMIC-REMARK
+// DYNAMIC-REMARK:     [Passed] ClassifyBlocks | Category:ring-classify-blocks | Function=dynamic_rank | Remark="tables are known at run time only", rounds=4{{$}}
+// DYNAMIC-REMARK-NOT: remark:
+
+//===----------------------------------------------------------------------===//
 // Programs that make no sense
 //===----------------------------------------------------------------------===//
 
@@ -159,6 +200,27 @@ func.func @nothing(%q: tensor<1x2x2x4xf32>, %k: tensor<1x2x0x4xf32>) -> tensor<1
 func.func @full(%x: tensor<1x2x12x4xf32>) -> tensor<1x2x12x4xf32> {
   %o = ring.attention %x, %x, %x : (tensor<1x2x12x4xf32>, tensor<1x2x12x4xf32>, tensor<1x2x12x4xf32>) -> tensor<1x2x12x4xf32>
   return %o : tensor<1x2x12x4xf32>
+}
+
+//--- documents.mlir
+func.func @documents(%x: tensor<1x2x256x4xf32>, %ids: tensor<1x256xi32>, %n: tensor<1xi32>) -> tensor<1x2x256x4xf32> {
+  %o = ring.attention %x, %x, %x segments(%ids, %ids) lengths(%n) mask(<causal, window = [16, 0]>)
+    : (tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1x256xi32>, tensor<1x256xi32>, tensor<1xi32>) -> tensor<1x2x256x4xf32>
+  return %o : tensor<1x2x256x4xf32>
+}
+
+//--- offsets.mlir
+func.func @offsets(%x: tensor<1x2x256x4xf32>, %n: tensor<1xi32>) -> tensor<1x2x256x4xf32> {
+  %o = ring.attention %x, %x, %x offsets(%n) mask(<causal, window = [16, 0]>)
+    : (tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1xi32>) -> tensor<1x2x256x4xf32>
+  return %o : tensor<1x2x256x4xf32>
+}
+
+//--- dynamic.mlir
+func.func @dynamic(%x: tensor<1x2x?x4xf32>) -> tensor<1x2x?x4xf32> {
+  %o = ring.attention %x, %x, %x mask(<causal, window = [16, 0]>)
+    : (tensor<1x2x?x4xf32>, tensor<1x2x?x4xf32>, tensor<1x2x?x4xf32>) -> tensor<1x2x?x4xf32>
+  return %o : tensor<1x2x?x4xf32>
 }
 
 //--- shared_bound.mlir
@@ -218,8 +280,22 @@ func.func private @table_at_run_time(%q: !b, %k: !b, %v: !b, %t: tensor<2x5xi64>
   %c0 = arith.constant 0 : index
   %rank = shard.process_linear_index on @ring : index
   %owner = ring.owner %c0 on @ring axis 0
-  // expected-error @below {{layout table is no constant}}
+  // An argument is computed by the host; what the rank computes nobody knows.
   %s = ring.slices at(%rank, %owner in %t, %t) whole : tensor<2x5xi64>, tensor<2x5xi64>
+  return %q : !b
+}
+
+// -----
+
+!b = tensor<1x1x?x4xf32>
+shard.grid @ring(shape = 2)
+func.func private @table_of_the_rank(%q: !b, %k: !b, %v: !b, %t: tensor<2x5xi64>) -> !b attributes {ring.rank_of = @f} {
+  %u = arith.addi %t, %t : tensor<2x5xi64>
+  %c0 = arith.constant 0 : index
+  %rank = shard.process_linear_index on @ring : index
+  %owner = ring.owner %c0 on @ring axis 0
+  // expected-error @below {{layout table is neither a constant nor an argument}}
+  %s = ring.slices at(%rank, %owner in %t, %u) whole : tensor<2x5xi64>, tensor<2x5xi64>
   return %q : !b
 }
 

@@ -117,6 +117,14 @@
 // RUN: %{remarks} | FileCheck %s --check-prefix=TEN
 // TEN: bytes_per_rank=2160, slots=2, transfers=3
 
+// Sizes of run time: the same program, whose bytes nobody knows; nor whether a
+// transfer is exposed.
+// RUN: ring-opt %t/full.mlir --ring-shard-attention=ranks=4 --ring-classify-blocks --ring-pipeline-rounds | grep -c 'ring.permute_start\|ring.permute_wait\|ring.online_attention\|scf.for' > %t.static
+// RUN: ring-opt %t/dynamic.mlir --ring-shard-attention=ranks=4 --ring-classify-blocks --ring-pipeline-rounds | grep -c 'ring.permute_start\|ring.permute_wait\|ring.online_attention\|scf.for' | diff %t.static -
+// REDEFINE: %{file} = %t/dynamic.mlir
+// RUN: %{remarks} | FileCheck %s --check-prefix=DYNAMIC --implicit-check-not=Exposed
+// DYNAMIC: remark: [Passed] PipelineRounds | Category:ring-pipeline-rounds | Function=dynamic_rank | slots=2, transfers=3{{$}}
+
 // A rank that sees nothing in a round has nothing to hide a transfer behind.
 // REDEFINE: %{file} = %t/causal.mlir
 // RUN: %{remarks} | FileCheck %s --check-prefix=EXPOSED
@@ -198,6 +206,13 @@
 func.func @full(%q: tensor<2x3x12x4xbf16>, %k: tensor<2x3x12x4xbf16>, %v: tensor<2x3x12x16xbf16>) -> tensor<2x3x12x16xbf16> {
   %o = ring.attention %q, %k, %v : (tensor<2x3x12x4xbf16>, tensor<2x3x12x4xbf16>, tensor<2x3x12x16xbf16>) -> tensor<2x3x12x16xbf16>
   return %o : tensor<2x3x12x16xbf16>
+}
+
+//--- dynamic.mlir
+func.func @dynamic(%q: tensor<?x6x?x8xbf16>, %k: tensor<?x3x?x8xbf16>, %v: tensor<?x3x?x12xbf16>) -> tensor<?x6x?x12xbf16> {
+  %o = ring.attention %q, %k, %v mask(<causal, align = bottom_right>)
+    : (tensor<?x6x?x8xbf16>, tensor<?x3x?x8xbf16>, tensor<?x3x?x12xbf16>) -> tensor<?x6x?x12xbf16>
+  return %o : tensor<?x6x?x12xbf16>
 }
 
 //--- causal.mlir
