@@ -118,8 +118,8 @@ void mlir::ring::sanitize(Module &module, TargetMachine *machine,
   bool address = sanitizer == Sanitizer::Address;
   for (Function &function : module)
     if (!function.isDeclaration())
-      function.addFnAttr(address ? Attribute::SanitizeAddress
-                                 : Attribute::SanitizeThread);
+      function.addFnAttr(address ? llvm::Attribute::SanitizeAddress
+                                 : llvm::Attribute::SanitizeThread);
   // No constructors: the JIT would have to run them. Both runtimes have been
   // started by the process.
   ModulePassManager passes;
