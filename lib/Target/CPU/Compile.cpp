@@ -8,6 +8,8 @@
 
 #include "ring/Target/CPU/Compile.h"
 
+#include "ring/Target/CPU/Sanitize.h"
+
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -71,15 +73,19 @@ int64_t mlir::ring::vectorBits(const llvm::TargetMachine &machine) {
 }
 
 /// Optimizes for `machine`. Without the attribute LLVM prefers 256 bits on
-/// most machines that have 512.
+/// most machines that have 512. Code of a tool that a sanitizer watches is
+/// watched as well.
 static llvm::Error optimize(llvm::Module *module,
                             llvm::TargetMachine *machine) {
   std::string bits = std::to_string(vectorBits(*machine));
   for (llvm::Function &function : *module)
     if (!function.isDeclaration())
       function.addFnAttr("prefer-vector-width", bits);
-  return makeOptimizingTransformer(/*optLevel=*/3, /*sizeLevel=*/0,
-                                   machine)(module);
+  if (llvm::Error error = makeOptimizingTransformer(
+          /*optLevel=*/3, /*sizeLevel=*/0, machine)(module))
+    return error;
+  sanitize(*module, machine, kProcessSanitizer);
+  return llvm::Error::success();
 }
 
 static void registerTranslations(MLIRContext *context) {

@@ -120,19 +120,21 @@ bool Travellers::travels(OpOperand &use) {
     BlockArgument arg = loop.getTiedLoopRegionIterArg(&use);
     return arg && blocks.contains(arg);
   }
-  if (auto yield = dyn_cast<scf::YieldOp>(user))
+  if (isa<scf::YieldOp>(user) &&
+      isa<scf::ForOp, scf::IfOp>(user->getParentOp()))
     return blocks.contains(
-        yield->getParentOp()->getResult(use.getOperandNumber()));
+        user->getParentOp()->getResult(use.getOperandNumber()));
   return false;
 }
 
 void Travellers::convert() {
   // Find the uses before any type changes.
-  SmallVector<OpOperand *> leaving, entering;
+  SmallVector<std::pair<OpOperand *, Type>> leaving;
+  SmallVector<OpOperand *> entering;
   for (Value block : blocks)
     for (OpOperand &use : block.getUses())
       if (!travels(use))
-        leaving.push_back(&use);
+        leaving.emplace_back(&use, block.getType());
   function.walk([&](Operation *op) {
     for (OpOperand &use : op->getOpOperands())
       if (isa<RankedTensorType>(use.get().getType()) && travels(use) &&
@@ -141,9 +143,8 @@ void Travellers::convert() {
   });
 
   OpBuilder b(function.getContext());
-  for (OpOperand *use : leaving) {
+  for (auto [use, tensor] : leaving) {
     b.setInsertionPoint(use->getOwner());
-    Type tensor = use->get().getType();
     use->get().setType(bufferType(tensor));
     use->set(bufferization::ToTensorOp::create(
         b, use->getOwner()->getLoc(), tensor, use->get(), /*restrict=*/true));
@@ -193,9 +194,21 @@ static void addFingerprint(func::FuncOp function) {
                     Builder(function.getContext()).getI64IntegerAttr(hash));
 }
 
+/// What calls a rank function knows nothing of transfers.
+static LogicalResult checkSignature(func::FuncOp function) {
+  for (Type type : llvm::concat<const Type>(function.getArgumentTypes(),
+                                            function.getResultTypes()))
+    if (isa<FutureType>(type))
+      return function.emitError("takes or returns ")
+             << type << ", expected transfers that end where they start";
+  return success();
+}
+
 void BufferizeTransfersPass::runOnOperation() {
   for (auto function : getOperation().getOps<func::FuncOp>())
     if (RankProgram::isRankFunction(function)) {
+      if (failed(checkSignature(function)))
+        return signalPassFailure();
       addFingerprint(function);
       Travellers(function).run();
     }

@@ -1,0 +1,76 @@
+//===- ring-opt-fuzzer.cpp - Looks for programs that break ring-opt -------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Checks.h"
+#include "Mutations.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cstring>
+#include <memory>
+
+using namespace ring::fuzz;
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t maxSize);
+
+/// What types and attributes take grows with the inputs: a new context now and
+/// then.
+static Session &session() {
+  static std::unique_ptr<Session> present;
+  static int uses = 0;
+  if (!present || ++uses % 256 == 0)
+    present = std::make_unique<Session>();
+  return *present;
+}
+
+/// libFuzzer leaves flags with two dashes alone.
+extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
+  for (int i = 1; i < *argc; ++i) {
+    llvm::StringRef flag((*argv)[i]);
+    if (flag.consume_front("--skip="))
+      for (llvm::StringRef name : llvm::split(flag, ','))
+        skippedPasses.push_back(name.str());
+  }
+  return 0;
+}
+
+static llvm::StringRef textOf(const uint8_t *data, size_t size) {
+  return llvm::StringRef(reinterpret_cast<const char *>(data), size);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  Session &present = session();
+  present.stage = "parser";
+  present.forgetErrors();
+  std::string text = textOf(data, size).str();
+  if (auto module = present.parse(text))
+    check(present, *module);
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size,
+                                          size_t maxSize, unsigned seed) {
+  Random random(seed);
+  std::string text = textOf(data, size).str(), changed;
+  switch (below(random, 8)) {
+  case 0: // bytes, and words of the dictionary
+    return LLVMFuzzerMutate(data, size, maxSize);
+  case 1:
+  case 2:
+    changed = mutateText(text, random);
+    break;
+  default:
+    changed = mutateProgram(session(), text, random);
+    if (changed.empty())
+      changed = mutateText(text, random);
+  }
+  if (changed.empty() || changed.size() > maxSize)
+    return LLVMFuzzerMutate(data, size, maxSize);
+  std::memcpy(data, changed.data(), changed.size());
+  return changed.size();
+}
