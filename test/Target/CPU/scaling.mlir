@@ -26,6 +26,18 @@
 // RUN: FileCheck %s --check-prefix=LLVM < %t.llvm
 // LLVM: llvm.call
 
+// Tables that are computed at run time make no difference: as many operations
+// at 64 ranks as at 4.
+// REDEFINE: %{file} = %t/dynamic.mlir
+// REDEFINE: %{ranks} = 4
+// RUN: %{form4} 2> %t.form4
+// RUN: %{llvm} 2> %t.llvm
+// REDEFINE: %{ranks} = 64
+// RUN: %{form4} 2>&1 | diff %t.form4 -
+// RUN: %{llvm} 2>&1 | diff %t.llvm -
+// RUN: FileCheck %s --check-prefix=FORM4 < %t.form4
+// RUN: FileCheck %s --check-prefix=LLVM < %t.llvm
+
 // It takes less than a second; a busy machine gets three.
 // RUN: %python %S/Inputs/within.py 3 ring-opt %t/long.mlir --ring-to-cpu=ranks=64 -o /dev/null
 
@@ -50,6 +62,12 @@ func.func @main(%q: tensor<1x8x1024x64xf32>, %k: tensor<1x2x1024x64xf32>, %v: te
 func.func @main(%q: tensor<1x8x1048576x64xf32>, %k: tensor<1x2x1048576x64xf32>, %v: tensor<1x2x1048576x64xf32>) -> (tensor<1x8x1048576x64xf32>, tensor<1x8x1048576xf32>) {
   %o, %lse = ring.attention %q, %k, %v mask(<causal>) : (tensor<1x8x1048576x64xf32>, tensor<1x2x1048576x64xf32>, tensor<1x2x1048576x64xf32>) -> (tensor<1x8x1048576x64xf32>, tensor<1x8x1048576xf32>)
   return %o, %lse : tensor<1x8x1048576x64xf32>, tensor<1x8x1048576xf32>
+}
+
+//--- dynamic.mlir
+func.func @main(%q: tensor<?x8x?x64xf32>, %k: tensor<?x2x?x64xf32>, %v: tensor<?x2x?x64xf32>, %ids: tensor<?x?xi32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = ring.attention %q, %k, %v segments(%ids, %ids) mask(<causal>) : (tensor<?x8x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x2x?x64xf32>, tensor<?x?xi32>, tensor<?x?xi32>) -> (tensor<?x8x?x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x8x?x64xf32>, tensor<?x8x?xf32>
 }
 
 //--- counts.mlir

@@ -12,12 +12,11 @@ from ring_run import ATTENTION, refused, report
 T = "tensor<1x2x8x4xf32>"
 
 
-def attention(clauses="", *types):
-    arguments = "".join(f", %{n}: {t}" for n, t in zip("xy", types))
-    operands = "".join(f", {t}" for t in types)
-    return f"""func.func @f(%q: {T}, %k: {T}, %v: {T}{arguments}) -> {T} {{
-  %o = ring.attention %q, %k, %v {clauses} : ({T}, {T}, {T}{operands}) -> {T}
-  return %o : {T}
+def attention(body="%o = {}", result="%o"):
+    op = f"ring.attention %q, %k, %v : ({T}, {T}, {T}) -> {T}"
+    return f"""func.func @f(%q: {T}, %k: {T}, %v: {T}) -> {T} {{
+  {body.format(op)}
+  return {result} : {T}
 }}
 """
 
@@ -33,27 +32,27 @@ def names_feature(feature, text, *arguments):
     )
 
 
-SCORE = """score {
-    ^bb0(%s: f32, %batch: index, %head: index, %i: index, %j: index):
-      %twice = arith.addf %s, %s : f32
-      ring.yield %twice : f32
-  }"""
-ids, length = "tensor<1x8xi32>", "tensor<1xi32>"
-names_feature("bias", attention("bias(%x)", "tensor<1x1x8x8xf32>"))
-names_feature("segments", attention("segments(%x, %y)", ids, ids))
-names_feature("lengths", attention("lengths(%x)", length))
-names_feature("offsets", attention("offsets(%x) mask(<causal>)", length))
-names_feature("sinks", attention("sinks(%x)", "tensor<2xf32>"))
-names_feature("chunk", attention("mask(<chunk = 4>)"))
-names_feature("prefix", attention("mask(<causal, prefix = 4>)"))
-names_feature("softcap", attention("softcap(3.0)"))
-names_feature("empty_rows", attention("empty_rows(uniform)"))
-names_feature("empty_rows", attention("empty_rows(nan)"))
-names_feature("score", attention(SCORE))
-names_feature("dynamic shapes", attention().replace("x8x4x", "x?x4x"))
-
 names_feature("pass-q", attention(), "--variant=pass-q")
 names_feature("all-gather", attention(), "--variant=all-gather")
+
+# Attention under a condition: how often it runs nobody knows.
+BRANCH = f"""%i = arith.constant 0 : index
+  %x = tensor.extract %q[%i, %i, %i, %i] : {T}
+  %c = arith.cmpf oeq, %x, %x : f32
+  %r = scf.if %c -> {T} {{{{
+    %o = {{}}
+    scf.yield %o : {T}
+  }}}} else {{{{
+    scf.yield %q : {T}
+  }}}}"""
+names_feature("attention inside another op", attention(BRANCH, "%r"))
+BLOCKS = """cf.br ^next
+^next:
+  %o = {}"""
+names_feature("branches between blocks", attention(BLOCKS))
+
+# A head that does not fit the kernels' scratch.
+names_feature("head size", attention().replace("x8x4x", "x2x20000x"))
 
 # Not the program but the machine is at fault: no line of the file to name.
 for flag, feature in {

@@ -6,6 +6,8 @@ import json
 import os
 import sys
 
+import numpy as np
+
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 from ring_run import ATTENTION, report, ring_run
 
@@ -57,6 +59,36 @@ for rank in range(RANKS):
         transfer = mine[f"transfer {t} from rank {sender}"]
         assert transfer["args"]["bytes"] == 2 * 10 * (8 + 8) * 4
     assert sum(name.startswith("transfer ") for name in mine) == ROUNDS - 1
+
+# Where ids decide what is visible, balances are what the runtime counted: under
+# `contiguous` those of the rows in order, under `balanced` even.
+S = 512
+x = np.zeros((2, 1, S, 4), np.float32)
+# One long document and padding; short ones behind a long one.
+ids = np.full((2, S), -1, np.int32)
+ids[0, :300] = 0
+ids[1] = np.maximum(np.arange(S), 200) // 9
+for name, array in ("x", x), ("ids", ids):
+    np.save(f"{name}.npy", array)
+X, IDS = f"tensor<2x1x{S}x4xf32>", f"tensor<2x{S}xi32>"
+open("documents.mlir", "w").write(
+    f"""func.func @f(%x: {X}, %ids: {IDS}) -> {X} {{
+  %o = ring.attention %x, %x, %x segments(%ids, %ids) mask(<causal>) : ({X}, {X}, {X}, {IDS}, {IDS}) -> {X}
+  return %o : {X}
+}}
+"""
+)
+sees = (ids[:, :, None] == ids[:, None, :]) & (ids[:, :, None] >= 0) & np.tri(S, dtype=bool)
+blocks = sees.reshape(2, RANKS, S // RANKS, RANKS, S // RANKS).sum((0, 2, 4))
+mean = blocks.sum() / RANKS
+rounds = [max(blocks[r, (r - t) % RANKS] for r in range(RANKS)) for t in range(RANKS)]
+inputs = ["--input=0=x.npy", "--input=1=ids.npy", f"--ranks={RANKS}"]
+got = report("documents.mlir", *inputs, "--layout=contiguous", "--repeat=2")
+assert np.isclose(got["balance"], blocks.sum(1).max() / mean), (got, blocks)
+assert np.isclose(got["round_balance"], sum(rounds) / mean), (got, blocks)
+assert got["balance"] > 1.2, got
+got = report("documents.mlir", *inputs, "--layout=balanced")
+assert got["balance"] <= 1.05, got
 
 # A file that cannot be written is an error.
 ring_run(ATTENTION, *flags, "--trace=no/such/folder.json", code=3)

@@ -128,6 +128,18 @@
 // TWICE:     ring.gather %{{.*}} by %[[U]]#0
 // TWICE-NOT: ring.tables
 
+// Canonicalization gives tables the number of their entries, and puts casts
+// behind them: no obstacle, and what is replaced goes with its casts.
+// RUN: %{form1} --canonicalize --cse --ring-apply-layout=layout=balanced -o %t.canonical
+// RUN: %{check} CANONICAL < %t.canonical
+// RUN: ring-opt %t.canonical --canonicalize --cse --ring-classify-blocks --canonicalize --ring-verify-schedule -o /dev/null
+// CANONICAL-NOT: ring.tables
+// CANONICAL-NOT: tensor.cast
+// CANONICAL:     %[[T:.*]]:2 = ring.tables <balanced> ranks 2
+// CANONICAL-NOT: ring.tables
+// CANONICAL-NOT: tensor.cast
+// CANONICAL:     call @dynamic_rank(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[T]]#0, %[[T]]#1) :
+
 // One local tensor that is query and key: each gets the table of its own.
 // RUN: ring-opt %t/lengths.mlir --ring-shard-attention=ranks=2 --cse --ring-apply-layout=layout=balanced -o %t.shared
 // RUN: %{check} SHARED < %t.shared

@@ -1,0 +1,15 @@
+"""All mutations, in the order in which they are tried."""
+
+from . import analysis, conversion, kernels, passes, raising, runtime, schedule, tools
+from .mutation import Broken  # noqa: F401
+
+MUTATIONS = [
+    *analysis.MUTATIONS,
+    *runtime.MUTATIONS,
+    *tools.MUTATIONS,
+    *kernels.MUTATIONS,
+    *conversion.MUTATIONS,
+    *passes.MUTATIONS,
+    *raising.MUTATIONS,
+    *schedule.MUTATIONS,
+]

@@ -1,0 +1,367 @@
+"""The passes from an attention to a program of rounds on memrefs:
+lib/Dialect/Ring/Transforms."""
+
+from .mutation import Mutation, clause, lit
+
+FOLDER = "lib/Dialect/Ring/Transforms/"
+SHARD = FOLDER + "ShardAttention.cpp"
+LAYOUT = FOLDER + "ApplyLayout.cpp"
+CLASSIFY = FOLDER + "ClassifyBlocks.cpp"
+PIPELINE = FOLDER + "PipelineRounds.cpp"
+EXPAND = FOLDER + "ExpandHost.cpp"
+TRANSFERS = FOLDER + "BufferizeTransfers.cpp"
+
+
+def pass_test(name):
+    return lit(f"Dialect/Ring/Transforms/{name}.mlir")
+
+
+CLAUSES_IR = pass_test("shard-attention-clauses")
+DYNAMIC = lit("Integration/cases_dynamic.py")
+PREFETCH = lit("Integration/prefetch_bitwise.py")
+MASKS = lit("Integration/cases_masks.py")
+
+SHARDING = [
+    Mutation(
+        "shard-bias-replicated",
+        "every rank gets all rows of the bias",
+        SHARD,
+        "oneRow ? Cut::Replicated : Cut::Queries",
+        "Cut::Replicated",
+        clause("bias"),
+    ),
+    Mutation(
+        "shard-mean-omitted",
+        "empty_rows(uniform) has no mean of the values",
+        SHARD,
+        "if (op.getEmptyRows() == EmptyRows::Uniform)",
+        "if (false)",
+        clause("empty-rows"),
+    ),
+    Mutation(
+        "shard-mean-is-sum",
+        "the mean of the values is not divided by their number",
+        SHARD,
+        "arith::DivFOp::create(nested, loc, args[0], divisor);",
+        "args[0];",
+        clause("empty-rows"),
+    ),
+    Mutation(
+        "shard-softcap-omitted",
+        "the rank function has no softcap",
+        SHARD,
+        "attention.getSoftcapAttr(), args[0]",
+        "FloatAttr(), args[0]",
+        clause("softcap"),
+    ),
+    Mutation(
+        "shard-scale-default",
+        "the rank function has a scale of 1",
+        SHARD,
+        "b.getF32FloatAttr(attention.getEffectiveScale())",
+        "b.getF32FloatAttr(1.0f)",
+        MASKS,
+    ),
+    Mutation(
+        "shard-mask-omitted",
+        "the work lists have no mask",
+        SHARD,
+        "argument(Role::Offsets), attention.getMaskAttr(),",
+        "argument(Role::Offsets), MaskAttr(),",
+        MASKS,
+    ),
+    Mutation(
+        "shard-lengths-omitted",
+        "the work lists have no lengths",
+        SHARD,
+        "add(Role::Lengths, op.getLengths());",
+        "",
+        clause("lengths"),
+    ),
+    Mutation(
+        "shard-segments-swapped",
+        "the ids of queries and keys change places",
+        SHARD,
+        """add(Role::QuerySegments, op.getQuerySegments());
+  add(Role::KeySegments, op.getKeySegments());""",
+        """add(Role::QuerySegments, op.getKeySegments());
+  add(Role::KeySegments, op.getQuerySegments());""",
+        CLAUSES_IR,
+    ),
+    Mutation(
+        "shard-sinks-omitted",
+        "ring.finalize has no sinks",
+        SHARD,
+        "add(Role::Sinks, op.getSinks());",
+        "",
+        clause("sinks"),
+    ),
+    Mutation(
+        "shard-score-omitted",
+        "the rank function has no score region",
+        SHARD,
+        "if (!attention.hasScore())",
+        "if (true)",
+        clause("score"),
+    ),
+    Mutation(
+        "shard-sizes-not-required",
+        "sizes known at run time only are not compared",
+        SHARD,
+        "RequireEqualOp::create(b, size, expected, b.getStringAttr(where + what));",
+        "(void)expected;",
+        DYNAMIC,
+    ),
+    Mutation(
+        "shard-last-transfer-sent",
+        "a transfer follows the last round",
+        SHARD,
+        "arith::CmpIPredicate::slt, next, rounds",
+        "arith::CmpIPredicate::sle, next, rounds",
+        pass_test("shard-attention"),
+    ),
+    Mutation(
+        "shard-lse-dropped",
+        "ring.finalize gets no memory for lse",
+        SHARD,
+        "if (attention.getLse())",
+        "if (false)",
+        pass_test("shard-attention"),
+    ),
+    Mutation(
+        "shard-variants-accepted",
+        "every variant is pass-kv",
+        SHARD,
+        'if (variant != "auto" && variant != "pass-kv") {',
+        "if (false) {",
+        pass_test("shard-attention-refused"),
+    ),
+    Mutation(
+        "shard-grids-accepted",
+        "a grid of several axes is taken for a ring",
+        SHARD,
+        "if (static_cast<int64_t>(other) != axis && size != 1)",
+        "if (false)",
+        pass_test("shard-attention-refused"),
+    ),
+]
+
+LAYOUTS = [
+    Mutation(
+        "layout-not-applied",
+        "ring-apply-layout does nothing",
+        LAYOUT,
+        "if (function->getAttr(kLayoutAttrName) == layout)",
+        "if (true)",
+        pass_test("apply-layout"),
+    ),
+    Mutation(
+        "layout-not-noted",
+        "the rank function does not say its layout",
+        LAYOUT,
+        "function->setAttr(kLayoutAttrName, layout);",
+        "",
+        pass_test("apply-layout"),
+    ),
+    Mutation(
+        "layout-keys-by-queries",
+        "keys and values are scattered by the table of the queries",
+        LAYOUT,
+        "isKeyOrValue ? keys : queries",
+        "queries",
+        pass_test("apply-layout"),
+    ),
+    Mutation(
+        "layout-of-classified",
+        "the layout of classified blocks changes",
+        LAYOUT,
+        "if (!program.isWhole())",
+        "if (false)",
+        pass_test("apply-layout"),
+    ),
+    Mutation(
+        "layout-run-time-unknown",
+        "balanced does not wait for what is known at run time",
+        LAYOUT,
+        "hasRunTimeVisibility(program.slices.front())",
+        "false",
+        pass_test("apply-layout-run-time"),
+    ),
+]
+
+CLASSIFYING = [
+    Mutation(
+        "classify-does-nothing",
+        "blocks stay whole",
+        CLASSIFY,
+        "op.setWhole(false);",
+        "(void)op;",
+        pass_test("classify-blocks"),
+    ),
+    Mutation(
+        "classify-a-round-fewer",
+        "the loop lacks the last round in which there is something to see",
+        CLASSIFY,
+        "program.ranks() : counts.rounds;",
+        "program.ranks() : counts.rounds - 1;",
+        pass_test("classify-blocks"),
+    ),
+    Mutation(
+        "classify-no-round-fewer",
+        "the loop keeps rounds in which nobody sees anything",
+        CLASSIFY,
+        "program.ranks() : counts.rounds;",
+        "program.ranks() : program.ranks();",
+        pass_test("classify-blocks"),
+    ),
+    Mutation(
+        "classify-offsets-ignored",
+        "rounds are left out though offsets may move queries there",
+        CLASSIFY,
+        "slices.getOffsets() || !loop",
+        "!loop",
+        pass_test("classify-blocks"),
+    ),
+]
+
+PIPELINING = [
+    Mutation(
+        "pipeline-does-nothing",
+        "no transfer is in flight while a round computes",
+        PIPELINE,
+        "pipeline(*program, *found, prefetchDistance);",
+        "",
+        pass_test("pipeline-rounds"),
+    ),
+    Mutation(
+        "pipeline-wait-dropped",
+        "the last rounds compute without waiting",
+        PIPELINE,
+        "if (t + 1 < found.rounds)",
+        "if (false)",
+        pass_test("pipeline-rounds"),
+    ),
+    Mutation(
+        "pipeline-wait-first",
+        "a round waits for its next block before it computes",
+        PIPELINE,
+        """\
+    compute(rounds.getInductionVar(), inner);
+    wait(inner);
+""",
+        """\
+    wait(inner);
+    compute(rounds.getInductionVar(), inner);
+""",
+        pass_test("pipeline-rounds"),
+    ),
+    Mutation(
+        "pipeline-forwards-oldest",
+        "a transfer sends on what the oldest one delivers",
+        PIPELINE,
+        "start(carried.futures.back())",
+        "start(carried.futures.front())",
+        PREFETCH,
+    ),
+    Mutation(
+        "pipeline-starts-in-hand",
+        "a transfer sends the block in hand, whatever is in flight",
+        PIPELINE,
+        "start(carried.futures.back())",
+        "start(carried.blocks)",
+        PREFETCH,
+    ),
+    Mutation(
+        "pipeline-distance-ignored",
+        "one transfer is in flight, whatever prefetch-distance says",
+        PIPELINE,
+        "distance(std::min(distance, found.rounds - 1))",
+        "distance(std::min(int64_t(1), found.rounds - 1))",
+        pass_test("pipeline-rounds"),
+    ),
+    Mutation(
+        "pipeline-slots-by-one",
+        "the program says that it needs a slot more",
+        PIPELINE,
+        "getI64IntegerAttr(slots)",
+        "getI64IntegerAttr(slots + 1)",
+        pass_test("pipeline-rounds"),
+    ),
+]
+
+BUFFERS = [
+    Mutation(
+        "expand-replicated-reversed",
+        "replicated operands reach the ranks in another order",
+        EXPAND,
+        "replicated.push_back(operand);",
+        "replicated.insert(replicated.begin(), operand);",
+        pass_test("expand-host"),
+    ),
+    Mutation(
+        "expand-gather-first-result",
+        "all gathers read the first result",
+        EXPAND,
+        "run.getResult(index)",
+        "run.getResult(0 * index)",
+        pass_test("expand-host"),
+    ),
+    Mutation(
+        "expand-unpadded",
+        "local tensors have no room for the longest rank",
+        EXPAND,
+        "b.getIndexAttr(view.paddedSize(ranks))",
+        "b.getIndexAttr(view.localSize(0))",
+        pass_test("expand-host"),
+    ),
+    Mutation(
+        "transfers-stay-tensors",
+        "ring-bufferize-transfers leaves what travels to bufferization, which copies",
+        TRANSFERS,
+        "Travellers(function).run();",
+        "",
+        pass_test("bufferize-transfers"),
+    ),
+    Mutation(
+        "transfers-stay-tensors-memory",
+        "the same, seen by the memory that a rank needs",
+        TRANSFERS,
+        "Travellers(function).run();",
+        "",
+        lit("Integration/memory.py"),
+    ),
+    Mutation(
+        "fingerprint-of-nothing",
+        "all programs have one fingerprint",
+        TRANSFERS,
+        "llvm::xxh3_64bits(text)",
+        "llvm::xxh3_64bits(StringRef())",
+        pass_test("bufferize-transfers"),
+    ),
+    Mutation(
+        "fingerprint-without-tables",
+        "programs that differ in long tables have one fingerprint",
+        TRANSFERS,
+        "elideLargeElementsAttrs(INT64_MAX)",
+        "elideLargeElementsAttrs(1)",
+        pass_test("bufferize-transfers"),
+    ),
+    Mutation(
+        "results-stay-results",
+        "ring-results-to-destinations does nothing",
+        FOLDER + "ResultsToDestinations.cpp",
+        "if (llvm::none_of(function.getResultTypes(), isTensor))",
+        "if (true)",
+        pass_test("results-to-destinations"),
+    ),
+    Mutation(
+        "inputs-writable",
+        "bufferization may write to the caller's inputs",
+        FOLDER + "ResultsToDestinations.cpp",
+        "BoolAttr::get(function.getContext(), false)",
+        "BoolAttr::get(function.getContext(), true)",
+        pass_test("results-to-destinations"),
+    ),
+]
+
+MUTATIONS = [*SHARDING, *LAYOUTS, *CLASSIFYING, *PIPELINING, *BUFFERS]
