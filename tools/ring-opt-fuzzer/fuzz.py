@@ -1,12 +1,13 @@
 """Runs ring-opt-fuzzer for some time and says what it found.
 
   fuzz.py FUZZER --seeds DIR --dictionary FILE [--seconds N] [--keep DIR]
-          [--seed N] [--skip PASS,...] [--symbolizer PATH]
+          [--seed N] [--skip PASS,...] [--known FILE] [--symbolizer PATH]
 
 A finding ends the fuzzer, which is then started again with what it has learnt.
 A crash whose stack has no code of ours between the fuzzer's and upstream's is
-upstream's: it is counted and not kept. Inputs of findings are left in DIR. Exits
-with 1 where there are findings.
+upstream's: it is counted and not kept. Findings that a line of FILE, a regular
+expression, matches are counted, too. The inputs of others are left in DIR, and
+make it exit with 1.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import tempfile
 import time
 
 # The flags that decide what is a finding: seconds for one input, MiB.
-LIMITS = ["-timeout=30", "-rss_limit_mb=3000", "-max_len=16384"]
+LIMITS = ["-timeout=30", "-rss_limit_mb=3000", "-max_len=16384", "-detect_leaks=0"]
 
 
 def frames(output):
@@ -74,6 +75,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--skip", default="")
     parser.add_argument("--keep", default="fuzz-findings")
+    parser.add_argument("--known", default=os.devnull)
     parser.add_argument("--symbolizer", default="")
     options = parser.parse_args()
 
@@ -82,7 +84,9 @@ def main():
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             path = f"external_symbolizer_path={options.symbolizer}"
             environment[name] = ":".join(filter(None, [environment.get(name), path]))
-    found, upstream, inputs = {}, 0, 0
+    with open(options.known) as file:
+        known = [re.compile(line.strip()) for line in file if line.strip()[:1] not in ("", "#")]
+    found, seen, upstream, inputs = {}, 0, 0, 0
     seed, end = options.seed, time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as folder:
         corpus, artifacts = os.path.join(folder, "corpus"), os.path.join(folder, "artifacts")
@@ -108,6 +112,9 @@ def main():
             if what is None:
                 upstream += 1
                 continue
+            if any(expression.search(what) for expression in known):
+                seen += 1
+                continue
             key = re.sub(r"\d+", "", what)
             if key in found:
                 continue
@@ -118,7 +125,7 @@ def main():
                 for name in os.listdir(artifacts)
             ]
             print(f"\n{output[-6000:]}\nfound: {what}\ninput: {' '.join(kept)}", flush=True)
-    print(f"{inputs} inputs, {len(found)} findings, {upstream} crashes of upstream code")
+    print(f"{inputs} inputs, {len(found)} findings, {seen} known ones, {upstream} upstream crashes")
     for what in found.values():
         print(f"  {what}")
     return 1 if found else 0
