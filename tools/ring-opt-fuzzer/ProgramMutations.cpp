@@ -9,6 +9,8 @@
 #include "Checks.h"
 #include "Mutations.h"
 
+#include "ring/Dialect/Ring/IR/RingDialect.h"
+
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -34,6 +36,7 @@ private:
   Operation *anyOp() { return ops[below(random, ops.size())]; }
   Value anyValue(Type type);
   int64_t anyInteger(int64_t old);
+  std::vector<NamedAttribute> freeAttributes(Operation *op);
   void replaceUses(Operation *op);
   void erase();
   void duplicate();
@@ -94,8 +97,32 @@ void Mutator::replaceUses(Operation *op) {
   op->replaceAllUsesWith(cast);
 }
 
+/// True iff an op outside `op` uses a value from its regions. (That is invalid,
+/// but ops have been moved.)
+static bool isUsedFromOutside(Operation *op) {
+  auto fromOutside = [&](Value value) {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      return !op->isProperAncestor(user);
+    });
+  };
+  bool found = false;
+  for (Region &region : op->getRegions()) {
+    for (Block &block : region)
+      found |= llvm::any_of(block.getArguments(), fromOutside);
+    region.walk([&](Operation *inner) {
+      found |= llvm::any_of(inner->getResults(), fromOutside);
+      for (Region &nested : inner->getRegions())
+        for (Block &block : nested)
+          found |= llvm::any_of(block.getArguments(), fromOutside);
+    });
+  }
+  return found;
+}
+
 void Mutator::erase() {
   Operation *op = anyOp();
+  if (isUsedFromOutside(op))
+    return;
   replaceUses(op);
   for (Region &region : op->getRegions())
     region.dropAllReferences();
@@ -143,31 +170,41 @@ void Mutator::dropOperand() {
     op->eraseOperand(below(random, op->getNumOperands()));
 }
 
+/// Attributes that may be missing, or be of another kind. Upstream's ops crash
+/// where one of their own is not what they expect, and so do symbols without a
+/// name.
+std::vector<NamedAttribute> Mutator::freeAttributes(Operation *op) {
+  std::vector<NamedAttribute> free;
+  bool ours = isa_and_nonnull<mlir::ring::RingDialect>(op->getDialect());
+  for (NamedAttribute attribute :
+       ours ? op->getAttrs()
+            : ArrayRef<NamedAttribute>(
+                  op->getDiscardableAttrDictionary().getValue()))
+    if (attribute.getName() != SymbolTable::getSymbolAttrName())
+      free.push_back(attribute);
+  return free;
+}
+
 void Mutator::dropAttribute() {
   Operation *op = anyOp();
-  if (op->getAttrs().empty())
-    return;
-  NamedAttribute chosen = op->getAttrs()[below(random, op->getAttrs().size())];
-  // Without its name or its type a symbol cannot be printed.
-  if (!isa<TypeAttr, StringAttr>(chosen.getValue()))
-    op->removeAttr(chosen.getName());
+  std::vector<NamedAttribute> free = freeAttributes(op);
+  if (!free.empty())
+    op->removeAttr(free[below(random, free.size())].getName());
 }
 
 void Mutator::copyAttribute() {
   Operation *from = anyOp(), *to = anyOp();
-  if (from->getAttrs().empty() || to->getAttrs().empty())
+  std::vector<NamedAttribute> places = freeAttributes(to);
+  if (from->getAttrs().empty())
     return;
   NamedAttribute value =
       from->getAttrs()[below(random, from->getAttrs().size())];
-  NamedAttribute place = to->getAttrs()[below(random, to->getAttrs().size())];
-  bool sameName = below(random, 2);
-  StringAttr name = sameName ? value.getName() : place.getName();
-  // As above: what printing relies on stays of its kind.
-  if (Attribute old = to->getAttr(name);
-      isa_and_nonnull<TypeAttr, StringAttr>(old) &&
-      old.getTypeID() != value.getValue().getTypeID())
-    return;
-  to->setAttr(name, value.getValue());
+  if (!places.empty() && below(random, 2))
+    to->setAttr(places[below(random, places.size())].getName(),
+                value.getValue());
+  else if (value.getNameDialect() ||
+           from->getName() == to->getName()) // as the op knows it
+    to->setAttr(value.getName(), value.getValue());
 }
 
 void Mutator::changeInteger() {

@@ -117,9 +117,13 @@ void mlir::ring::sanitize(Module &module, TargetMachine *machine,
     return;
   bool address = sanitizer == Sanitizer::Address;
   for (Function &function : module)
-    if (!function.isDeclaration())
+    if (!function.isDeclaration()) {
       function.addFnAttr(address ? llvm::Attribute::SanitizeAddress
                                  : llvm::Attribute::SanitizeThread);
+      // Otherwise ThreadSanitizer leaves functions by landing pads, too, whose
+      // personality the JIT does not find.
+      function.setDoesNotThrow();
+    }
   // No constructors: the JIT would have to run them. Both runtimes have been
   // started by the process.
   ModulePassManager passes;

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace mlir::ring;
 
-/// The grid exists, is static along `axis`, and has this axis.
+/// The grid exists, has this axis, and it is a ring of a static size.
 static LogicalResult verifyGrid(Operation *op, FlatSymbolRefAttr symbol,
                                 int64_t axis, SymbolTableCollection &tables) {
   Operation *target = tables.lookupNearestSymbolFrom(op, symbol);
@@ -41,6 +41,14 @@ static LogicalResult verifyGrid(Operation *op, FlatSymbolRefAttr symbol,
     InFlightDiagnostic diag = op->emitOpError("axis ")
                               << axis << " of grid " << symbol
                               << " has no static size";
+    diag.attachNote(grid.getLoc()) << "the grid is here";
+    return diag;
+  }
+  if (shape[axis] < 1 || shape[axis] > kMaxRingSize) {
+    InFlightDiagnostic diag = op->emitOpError("axis ")
+                              << axis << " of grid " << symbol << " has "
+                              << shape[axis] << " ranks, expected 1 to "
+                              << kMaxRingSize;
     diag.attachNote(grid.getLoc()) << "the grid is here";
     return diag;
   }

@@ -73,6 +73,11 @@ static FailureOr<ScheduleRing> findRing(func::FuncOp function) {
       diag.attachNote(grid.getLoc()) << "the grid is here";
       return diag;
     }
+  // No op of ours may have named it.
+  ArrayRef<int64_t> shape = grid.getShape();
+  if (shape.empty() || shape[*axis] < 1 || shape[*axis] > kMaxRingSize)
+    return namer->emitError("cannot verify: grid ")
+           << symbol << " is no ring of 1 to " << kMaxRingSize << " ranks";
   return ScheduleRing{symbol, *axis, getRingOrder(grid, *axis)};
 }
 

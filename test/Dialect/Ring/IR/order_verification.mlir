@@ -50,3 +50,8 @@ shard.grid @integer(shape = 2) {ring.order = 2}
 
 // expected-error @+1 {{ring.order is on 'func.func', expected on a 'shard.grid'}}
 func.func private @function() attributes {ring.order = [0, 1]}
+
+// -----
+
+// expected-error @+1 {{'shard.grid' op requires attribute 'shape'}}
+"shard.grid"() <{sym_name = "shapeless"}> {ring.order = [0, 1]} : () -> ()

@@ -83,3 +83,23 @@ func.func @axis_of_32_bits(%round: index) {
   %owner = "ring.owner"(%round) <{grid = @ring, axis = 0 : i32}> : (index) -> index
   return
 }
+
+// -----
+
+// expected-note @+1 {{the grid is here}}
+shard.grid @ring(shape = 0)
+func.func @no_ranks(%round: index) {
+  // expected-error @+1 {{'ring.owner' op axis 0 of grid @ring has 0 ranks, expected 1 to 1024}}
+  %owner = ring.owner %round on @ring axis 0
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the grid is here}}
+shard.grid @ring(shape = 2x1025)
+func.func @too_many_ranks(%round: index) {
+  // expected-error @+1 {{'ring.owner' op axis 1 of grid @ring has 1025 ranks, expected 1 to 1024}}
+  %owner = ring.owner %round on @ring axis 1
+  return
+}

@@ -58,6 +58,9 @@ inline constexpr llvm::StringLiteral kSlotsAttrName = "ring.slots";
 /// programs that cannot run together.
 inline constexpr llvm::StringLiteral kFingerprintAttrName = "ring.fingerprint";
 
+/// Most ranks of a ring. Tables, and the work of some analyses, grow with it.
+inline constexpr int64_t kMaxRingSize = 1024;
+
 /// The ring along axis `axis` of the grid, in its `ring.order`. The grid has
 /// been verified.
 ::ring::RingOrder getRingOrder(shard::GridOp grid, int64_t axis);
