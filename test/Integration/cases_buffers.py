@@ -17,8 +17,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inp
 from attention_case import Case
 from object_program import (
     OK,
-    Library,
     assert_right,
+    compiled,
     guarded_memory,
     inputs_of,
     outputs_of,
@@ -138,7 +138,7 @@ def main():
             for ranks in (1, 3) if dtype == "f32" else (2,):
                 name = f"{dtype}-{clauses}-{ranks}"
                 place = os.path.join(folder, name)
-                library = Library(text, place, ranks, "contiguous")
+                library = compiled(text, place, ranks, "contiguous")
                 for case in cases:
                     for at_end in True, False:
                         where = f"{name}, {case.sizes}, guard at end: {at_end}"

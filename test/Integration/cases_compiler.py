@@ -124,6 +124,14 @@ def every_form_runs():
         assert len(set(bits.values())) == 1, f"{name}: {bits.keys()}"
 
 
+def every_schedule_is_right():
+    """P3: proved after each pass."""
+    for name, case in programs().items():
+        for form, file in write_forms(name, case).items():
+            if form:
+                output("ring-opt", file, "--ring-verify-schedule")
+
+
 def each_pass_alone_and_twice():
     """G4: on each form of programs of every clause; run_passes.py says more."""
     files = [f for n, case in programs().items() for f in write_forms(n, case).values()]
@@ -305,6 +313,7 @@ def another_llvm():
 
 for test in (
     no_nan_constant,
+    every_schedule_is_right,
     every_form_runs,
     each_pass_alone_and_twice,
     many_heads_and_documents,

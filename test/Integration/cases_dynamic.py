@@ -16,8 +16,8 @@ from attention_case import Case
 from object_program import (
     OK,
     USAGE,
-    Library,
     assert_right,
+    compiled,
     inputs_of,
     outputs_of,
     ring,
@@ -55,10 +55,10 @@ def crossed(batch, queries, keys):
     return plain(batch, queries, keys, Mask(True, align="bottom_right"), "bf16")
 
 
-def compiled(case, name, ranks, layout):
+def library_of(case, name, ranks, layout):
     text = Program({"0": case}).text()
     assert "x?x64x" in text
-    return Library(text, os.path.join(FOLDER, name), ranks, layout)
+    return compiled(text, os.path.join(FOLDER, name), ranks, layout)
 
 
 def run(library, host, case):
@@ -78,7 +78,7 @@ def one_binary_many_sizes():
         makes = {"plain": plain, "documents": documents, "crossed": crossed}
         for kind, make in makes.items():
             more = (7,) if kind == "crossed" else ()
-            library = compiled(make(2, 16, *more), f"{name}-{kind}", ranks, layout)
+            library = library_of(make(2, 16, *more), f"{name}-{kind}", ranks, layout)
             with ring(ranks) as host:
                 for size in SIZES:
                     run(library, host, make(*size, *more))

@@ -16,8 +16,8 @@ from object_program import (
     MISMATCH,
     OK,
     USAGE,
-    Library,
     assert_right,
+    compiled,
     inputs_of,
     outputs_of,
     ring,
@@ -32,11 +32,11 @@ def attention(length, mask=Mask(causal=True), dynamic=frozenset()):
     return Case(*(normal((1, 2, length, 8)) for _ in range(3)), mask, dynamic=dynamic)
 
 
-def compiled(case, ranks):
+def library_of(case, ranks):
     sizes = case.sizes
     name = f"{ranks}-{sizes['queries']}-{case.mask.causal}-{len(case.dynamic)}"
     folder = os.path.join(sys.argv[1], name)
-    return Library(Program({"0": case}).text(), folder, ranks, "contiguous")
+    return compiled(Program({"0": case}).text(), folder, ranks, "contiguous")
 
 
 def call(library, host, case):
@@ -49,7 +49,7 @@ def other_number_of_ranks():
     """S7: compiled for 2 ranks and started on 4, and the reverse."""
     case = attention(8)
     for compiled_for, started_on in (2, 4), (4, 2):
-        library = compiled(case, compiled_for)
+        library = library_of(case, compiled_for)
         with ring(started_on) as host:
             begin = time.monotonic()
             status, _ = call(library, host, case)
@@ -63,7 +63,7 @@ def other_programs():
     """R5: ranks compiled for S=8 and for S=10, or for other masks: each ends."""
     eight, ten = attention(8), attention(10)
     for cases in (eight, ten), (eight, attention(8, Mask())):
-        libraries = [compiled(case, 2) for case in cases]
+        libraries = [library_of(case, 2) for case in cases]
         seen = {}
 
         def body(rank, context):
@@ -96,7 +96,7 @@ def forked_worker():
     """R10: initialise, fork a worker, run. The worker's own ring works; the parent's
     says that it cannot; the parent goes on."""
     case = attention(30)
-    library = compiled(case, 3)
+    library = library_of(case, 3)
     with ring(3) as host:
         status, outputs = call(library, host, case)
         assert status == OK
@@ -125,7 +125,7 @@ def peak_memory():
 def many_calls_need_no_more_memory():
     """G9: 1,000 calls, right ones and refused ones, and 100 rings: memory is flat."""
     case = attention(300, dynamic=OPEN)
-    library = compiled(case, 3)
+    library = library_of(case, 3)
     arrays = [*inputs_of(case), *outputs_of(case)]
     wrong = [arrays[0], arrays[1][:, :, :299], *arrays[2:]]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 from contextlib import contextmanager
@@ -111,30 +112,17 @@ def ring(ranks, **options):
 
 
 class Library:
-    """A program as a shared library."""
+    """A program as a shared library, from program.o and program.c of a folder."""
 
-    def __init__(self, text, folder, ranks, layout="zigzag", prefetch=1):
+    def __init__(self, folder):
         path = lambda name: os.path.join(folder, name)
-        os.makedirs(folder, exist_ok=True)
-        with open(path("program.mlir"), "w") as file:
-            file.write(text)
-        line = ["ring-run", path("program.mlir"), f"--emit-object={path('program.o')}"]
-        line += [f"--ranks={ranks}", f"--layout={layout}"]
-        subprocess.run([*line, f"--prefetch-distance={prefetch}"], check=True)
-        # The header is part of what is tested.
-        with open(path("program.c"), "w") as file:
-            file.write('#include "program.h"\n')
-        self.functions = self._link(path)
-
-    @staticmethod
-    def _link(path):
         library = path("program.so")
         line = ["cc", "-std=c11", "-Wall", "-Werror", "-shared", "-fPIC"]
         line += [f"-I{INCLUDE}", path("program.c"), path("program.o"), "-o", library]
         line += [f"-L{library_folder()}", f"-Wl,-rpath,{library_folder()}"]
         subprocess.run([*line, "-lring_runtime", "-lm"], check=True)
         load_runtime()
-        return ctypes.CDLL(library)
+        self.functions = ctypes.CDLL(library)
 
     def call(self, host, arrays):
         """The host function on whole arrays, inputs and then outputs: status."""
@@ -148,6 +136,49 @@ class Library:
         descriptors = [descriptor(x) for x in arrays]
         function = getattr(self.functions, name)
         return function(first, *map(ctypes.byref, descriptors))
+
+
+def write(folder, name, text):
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, name)
+    with open(path, "w") as file:
+        file.write(text)
+    return path
+
+
+def compiled(text, folder, ranks, layout="zigzag", prefetch=1):
+    """What --emit-object makes of a program. The header is part of what is tested."""
+    line = ["ring-run", write(folder, "program.mlir", text)]
+    line += [f"--emit-object={os.path.join(folder, 'program.o')}"]
+    line += [f"--ranks={ranks}", f"--layout={layout}"]
+    subprocess.run([*line, f"--prefetch-distance={prefetch}"], check=True)
+    write(folder, "program.c", '#include "program.h"\n')
+    return Library(folder)
+
+
+def compiled_by_passes(text, folder, options, left_out=()):
+    """What the passes of ring-to-cpu{options} make of it, but for some."""
+    program = write(folder, "program.mlir", text)
+    pipeline = ["ring-opt", program, f"--ring-to-cpu={options}", "-o", os.devnull]
+    shown = subprocess.run(
+        [*pipeline, "--dump-pass-pipeline"], check=True, capture_output=True, text=True
+    ).stderr
+    passes = shown[shown.index("builtin.module(") :]
+    for name in left_out:
+        assert name in passes, name
+        passes = re.sub(rf"^ *{name}(\{{.*\}})?,$", "", passes, flags=re.MULTILINE)
+        assert name not in passes, passes
+    path = lambda name: os.path.join(folder, name)
+    passes = " ".join(passes.split())
+    for line in (
+        ["ring-opt", program, f"--pass-pipeline={passes}", "-o", path("llvm.mlir")],
+        ["mlir-translate", "--mlir-to-llvmir", path("llvm.mlir"), "-o", path("p.ll")],
+        ["llc", "-relocation-model=pic", "-filetype=obj", "-mcpu=native"]
+        + [path("p.ll"), "-o", path("program.o")],
+    ):
+        subprocess.run(line, check=True)
+    write(folder, "program.c", "")
+    return Library(folder)
 
 
 class GuardedMemory:

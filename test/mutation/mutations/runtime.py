@@ -33,7 +33,7 @@ VISIBLE = [
         VISIBILITY,
         "std::clamp<int64_t>(scalarOf(visibility.lengths, batch), 0, keyCount)",
         "scalarOf(visibility.lengths, batch)",
-        WORK,
+        tests("TablesTest.*"),
     ),
     Mutation(
         "runtime-offsets-ignored",
@@ -225,10 +225,10 @@ TRANSFERS = [
     ),
     Mutation(
         "fault-unparsed",
-        "a RING_FAULT that means nothing is accepted",
+        "a RING_FAULT that names no rank or no transfer is accepted",
         "lib/Runtime/Threads/Fault.cpp",
         "if (valid && hasRank && hasTransfer)",
-        "if (true)",
+        "if (valid)",
         tests("FaultTest.MalformedTextIsRefused"),
     ),
     Mutation(
@@ -299,17 +299,6 @@ ENDS = [
         tests("PoolTest.NoNewRoundAfterAPeerFailed"),
     ),
     Mutation(
-        "failure-not-kept",
-        "a call after a failure is made",
-        RUNTIME,
-        """\
-  if (status != RING_OK)
-    return status;
-  status = result.status;""",
-        "  status = result.status;",
-        tests("FailureTest.*:-FailureTest.FailingRankEndsTheOthers"),
-    ),
-    Mutation(
         "free-blocks-does-nothing",
         "what a failed rank held is never freed",
         ALLOCATION,
@@ -340,14 +329,6 @@ ENDS = [
         "AccountScope scope(job.account);",
         "",
         tests("AccountingTest.WorkersCountForTheirRank"),
-    ),
-    Mutation(
-        "pool-leaves-early",
-        "a loop returns when its items are claimed, not when they are done",
-        "lib/Runtime/Pool.cpp",
-        "return !job.listed && job.workers == 0;",
-        "return !job.listed || job.next >= job.count;",
-        tests("PoolTest.*"),
     ),
     Mutation(
         "pool-last-item-lost",

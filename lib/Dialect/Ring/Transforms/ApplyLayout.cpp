@@ -50,12 +50,18 @@ public:
       replaced.insert(old);
     operand.set(table);
   }
-  /// Erases the constants that nobody uses any more. Not earlier: one operand
-  /// may be given a table twice.
+  /// Erases what nobody uses any more: constants, and computed tables with
+  /// their casts. Not earlier: one operand may be given a table twice.
   void eraseDead() {
-    for (Operation *old : replaced)
-      if (isOpTriviallyDead(old))
-        old->erase();
+    while (!replaced.empty()) {
+      Operation *old = replaced.pop_back_val();
+      if (!isOpTriviallyDead(old))
+        continue;
+      for (Value operand : old->getOperands())
+        if (Operation *source = operand.getDefiningOp())
+          replaced.insert(source);
+      old->erase();
+    }
   }
 
 private:
@@ -203,7 +209,7 @@ LogicalResult RunTimeTables::computeTables(func::CallOp call) {
     FailureOr<Value> table = onHost(call, slices.getQueryTable());
     if (failed(table))
       return failure();
-    auto old = table->getDefiningOp<TablesOp>();
+    auto old = withoutCasts(*table).getDefiningOp<TablesOp>();
     if (!old)
       return call.emitError("a layout table comes from no ring.tables");
     sizes[0] = old.getQueryCount();

@@ -142,6 +142,12 @@ bool RankProgram::hasConstantTables() {
   return parseTable(op.getQueryTable()) && parseTable(op.getKeyTable());
 }
 
+Value mlir::ring::withoutCasts(Value table) {
+  while (auto cast = table.getDefiningOp<tensor::CastOp>())
+    table = cast.getSource();
+  return table;
+}
+
 RankedTensorType mlir::ring::runTimeTableType(MLIRContext *context) {
   return RankedTensorType::get({ShapedType::kDynamic, 5},
                                IntegerType::get(context, 64));

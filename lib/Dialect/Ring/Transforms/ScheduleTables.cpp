@@ -8,6 +8,8 @@
 
 #include "ScheduleTables.h"
 
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
+
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -93,14 +95,14 @@ static LogicalResult checkSame(Operation *by, Value table, SlicesOp slices,
   bool same = false;
   if (auto argument = dyn_cast<BlockArgument>(expected)) {
     Value given = call.getOperand(argument.getArgNumber());
-    auto tables = given.getDefiningOp<TablesOp>();
+    auto tables = withoutCasts(given).getDefiningOp<TablesOp>();
     if (!tables)
       return call.emitError("cannot verify: argument ")
              << argument.getArgNumber() << " does not come from ring.tables";
     if (tables.getRanks() != static_cast<uint64_t>(ranks))
       return tables.emitError("makes tables for ")
              << tables.getRanks() << " ranks, the program runs on " << ranks;
-    same = given == table;
+    same = withoutCasts(given) == withoutCasts(table);
   } else {
     Attribute got, wanted;
     if (!matchPattern(expected, m_Constant(&wanted)))

@@ -97,6 +97,9 @@ struct ProgramCounts {
 };
 FailureOr<ProgramCounts> countProgram(RankProgram &program);
 
+/// The table as its ring.tables gives it: canonicalisation puts casts between.
+Value withoutCasts(Value table);
+
 /// What decides, besides positions, who sees whom; null where there is none.
 struct RunTimeVisibility {
   Value querySegments, keySegments, lengths, offsets;
