@@ -181,8 +181,8 @@ static IdRange idsOf(const SegmentIds &segments, EntryAt at, Interval keys) {
 }
 
 KeyRangeCursor::Verdict KeyRangeCursor::judge(Interval keys) const {
-  IdRange ids = idsOf(ringBlock.keySegments,
-                      findEntry(ringBlock.keys, keys.begin), keys);
+  IdRange ids =
+      idsOf(ringBlock.keySegments, findEntry(ringBlock.keys, keys.begin), keys);
   if (ids.highest < firstId || ids.lowest > lastId)
     return Verdict::Hidden;
   bool same = oneDocument && ids.lowest == firstId && ids.highest == firstId;

@@ -20,8 +20,8 @@ struct BlockHeader;
 
 /// What one rank, or a host function, uses: bytes that it has allocated, and
 /// pairs of a query and a key that its kernels found visible. Blocks refer to
-/// their account, so that any thread may free them, also after the host is gone:
-/// counted references.
+/// their account, so that any thread may free them, also after the host is
+/// gone: counted references.
 class Account {
 public:
   void add(BlockHeader *block);

@@ -174,11 +174,11 @@ ring_status ring_host_begin(ring_host *host, int32_t abi_version) {
   host->previousAccount = setCurrentAccount(host->account.get());
   if (abi_version == RING_ABI_VERSION)
     return host->conclude({});
-  return host->conclude(
-      {RING_ERROR_MISMATCH, "program compiled for version " +
-                                std::to_string(abi_version) +
-                                " of the runtime's interface, this is version " +
-                                std::to_string(RING_ABI_VERSION)});
+  return host->conclude({RING_ERROR_MISMATCH,
+                         "program compiled for version " +
+                             std::to_string(abi_version) +
+                             " of the runtime's interface, this is version " +
+                             std::to_string(RING_ABI_VERSION)});
 }
 
 ring_status ring_host_end(ring_host *host, ring_status status) {

@@ -27,7 +27,7 @@ struct ring_host {
   std::string error;
   int64_t runs = 0;
   double seconds = 0;
-  ring::runtime::AccountHandle account; ///< of host functions
+  ring::runtime::AccountHandle account;              ///< of host functions
   ring::runtime::Account *previousAccount = nullptr; ///< of the caller
   int64_t localBytes = 0; ///< of one rank, all scatters and gathers
   double balance = 1, roundBalance = 1; ///< the largest of all runs

@@ -167,11 +167,10 @@ static double balanceOver(int64_t ranks,
   std::vector<int64_t> below(length + 1, 0);
   for (int64_t row = 0; row < length; ++row)
     below[row + 1] = below[row] + pairsOfRow[row];
-  LayoutPair pair = makeLayouts(LayoutKind::Balanced, 1, ranks, length, length,
-                                [&](Interval queries) {
-                                  return below[queries.end] -
-                                         below[queries.begin];
-                                });
+  LayoutPair pair = makeLayouts(
+      LayoutKind::Balanced, 1, ranks, length, length, [&](Interval queries) {
+        return below[queries.end] - below[queries.begin];
+      });
   std::vector<int64_t> load(ranks, 0);
   for (int64_t rank = 0; rank < ranks; ++rank)
     for (int64_t row : positionsOf(pair.queryView().of(rank)))
@@ -182,8 +181,8 @@ static double balanceOver(int64_t ranks,
 
 TEST(Balance, BalancedIsEvenOverRandomDocuments) {
   for (int64_t ranks = 2; ranks <= 16; ++ranks)
-    for (int64_t length : {64 * ranks, 64 * ranks + 9, 100 * ranks, 257 * ranks,
-                           1000 * ranks})
+    for (int64_t length :
+         {64 * ranks, 64 * ranks + 9, 100 * ranks, 257 * ranks, 1000 * ranks})
       for (bool causal : {false, true})
         for (int64_t documents : {2, 5, 8, 16, 64})
           for (bool padding : {false, true})
@@ -197,8 +196,8 @@ TEST(Balance, BalancedIsEvenOverRandomDocuments) {
                     randomDocuments(length, documents, padding, random);
                 DocumentIndex index({ids.data(), length}, length);
                 for (int64_t row = 0; row < length; ++row)
-                  pairsOfRow[row] += index.count(
-                      ids[row], mask.visibleKeys(row, length));
+                  pairsOfRow[row] +=
+                      index.count(ids[row], mask.visibleKeys(row, length));
               }
               // Without a causal mask the chunks of a long document all have
               // the same work, and a rank has 16: one more than others have is

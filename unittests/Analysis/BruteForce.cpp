@@ -128,7 +128,8 @@ std::vector<NamedIds> test::idsFor(int64_t queryCount, int64_t keyCount) {
   both("one document", [](int64_t) { return 7; });
   both("only padding", [](int64_t) { return -1; });
   both("packed", packed);
-  both("packed and padding", [&](int64_t i) { return i < 21 ? packed(i) : -3; });
+  both("packed and padding",
+       [&](int64_t i) { return i < 21 ? packed(i) : -3; });
   both("padding and packed", [&](int64_t i) { return i < 4 ? -1 : packed(i); });
   both("descending", [](int64_t i) { return 1000 - int32_t(i / 7); });
   both("interleaved", [](int64_t i) { return int32_t(i % 3); });
@@ -141,8 +142,8 @@ std::vector<NamedIds> test::idsFor(int64_t queryCount, int64_t keyCount) {
       [](int64_t i) { return 2 * int32_t(i / 5); },
       [](int64_t i) { return 3 * int32_t(i / 4); });
   add(
-      "sorted keys, other queries", [](int64_t i) { return int32_t(i * 5 % 4); },
-      packed);
+      "sorted keys, other queries",
+      [](int64_t i) { return int32_t(i * 5 % 4); }, packed);
   std::mt19937 random(11);
   both("random", [&](int64_t) { return int32_t(random() % 7) - 2; });
   return all;

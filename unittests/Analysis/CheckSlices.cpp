@@ -95,9 +95,8 @@ void Check::checkTiles(const KeyRange &range) {
         visibleTile(block, queries, {begin, end}, lanes, seen.data());
     for (int64_t key = begin; key < end; ++key)
       for (int64_t lane = 0; lane < lanes; ++lane) {
-        bool expected =
-            lane < queries.size() &&
-            sees(block, queryAt[queries.begin + lane], keyAt[key]);
+        bool expected = lane < queries.size() &&
+                        sees(block, queryAt[queries.begin + lane], keyAt[key]);
         ASSERT_EQ(seen[(key - begin) * lanes + lane], expected ? 1 : 0)
             << "lane " << lane << " key " << keyAt[key];
         pairs -= expected;

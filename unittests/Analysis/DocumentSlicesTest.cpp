@@ -20,9 +20,8 @@ struct Sizes {
 /// keys fewer the batch entry has.
 void checkRing(const Sizes &sizes, const NamedMask &named,
                const NamedLayout &layout, int64_t cut, int64_t stride) {
-  LayoutPair pair =
-      makeLayouts(layout.kind, layout.granularity, sizes.ranks,
-                  sizes.queryCount, sizes.keyCount, named.mask);
+  LayoutPair pair = makeLayouts(layout.kind, layout.granularity, sizes.ranks,
+                                sizes.queryCount, sizes.keyCount, named.mask);
   for (const NamedIds &ids : idsFor(sizes.queryCount, sizes.keyCount)) {
     StridedIds queries(ids.queries, stride), keys(ids.keys, stride);
     // What is sorted may be taken for unsorted: no more than slow.
@@ -30,17 +29,19 @@ void checkRing(const Sizes &sizes, const NamedMask &named,
     for (bool sorted : {false, true}) {
       if (sorted && !areSorted)
         continue;
-      SCOPED_TRACE(named.name + ", " + layout.name + ", " + ids.name +
-                   (sorted ? ", sorted" : "") +
-                   " N=" + std::to_string(sizes.ranks) +
-                   " Sq=" + std::to_string(sizes.queryCount) +
-                   " Sk=" + std::to_string(sizes.keyCount) + "-" +
-                   std::to_string(cut));
+      SCOPED_TRACE(
+          named.name + ", " + layout.name + ", " + ids.name +
+          (sorted ? ", sorted" : "") + " N=" + std::to_string(sizes.ranks) +
+          " Sq=" + std::to_string(sizes.queryCount) +
+          " Sk=" + std::to_string(sizes.keyCount) + "-" + std::to_string(cut));
       for (int64_t rank = 0; rank < sizes.ranks; ++rank)
         for (int64_t owner = 0; owner < sizes.ranks; ++owner) {
-          RingBlock block{named.mask, pair.queryView().of(rank),
-                          pair.keyView().of(owner), sizes.keyCount - cut,
-                          queries.view(), keys.view()};
+          RingBlock block{named.mask,
+                          pair.queryView().of(rank),
+                          pair.keyView().of(owner),
+                          sizes.keyCount - cut,
+                          queries.view(),
+                          keys.view()};
           block.keySegments.sorted = sorted;
           ASSERT_NO_FATAL_FAILURE(checkBlock(block, sizes.tile))
               << "rank " << rank << " owner " << owner;
@@ -134,8 +135,7 @@ TEST(DocumentSlices, SortedCausalDocumentSplitsIntoFullAndPartial) {
   PositionalMask causal;
   causal.causal = true;
   Whole whole(documents({{0, 100}, {3, 50}, {4, 150}}), causal);
-  expectRanges(whole.block, {110, 120},
-               {{100, 111, true}, {111, 120, false}});
+  expectRanges(whole.block, {110, 120}, {{100, 111, true}, {111, 120, false}});
   whole.block.keyCount = 105; // a shorter batch entry
   expectRanges(whole.block, {110, 120}, {{100, 105, true}});
   whole.block.keyCount = 100;

@@ -142,7 +142,8 @@ TEST(AccountingTest, WhatAFailedRankHeldIsFreed) {
   ring_status status = host.run([&](ring_context *context) -> ring_status {
     RING_TRY(ring_begin(context, 2, 0, 0));
     _mlir_memref_to_llvm_alloc(5000);
-    return ring_end(context, ring_rank(context) == 1 ? RING_ERROR_USAGE : RING_OK);
+    return ring_end(context,
+                    ring_rank(context) == 1 ? RING_ERROR_USAGE : RING_OK);
   });
   EXPECT_EQ(status, RING_ERROR_USAGE);
   EXPECT_EQ(host.counters().peak_bytes, 5000);
@@ -165,11 +166,10 @@ TEST(AccountingTest, AHostFunctionOfAnotherVersionIsRefused) {
   Host host(1);
   ring_status status = ring_host_begin(host, RING_ABI_VERSION + 1);
   EXPECT_EQ(status, RING_ERROR_MISMATCH);
-  EXPECT_EQ(host.error(),
-            "program compiled for version " +
-                std::to_string(RING_ABI_VERSION + 1) +
-                " of the runtime's interface, this is version " +
-                std::to_string(RING_ABI_VERSION));
+  EXPECT_EQ(host.error(), "program compiled for version " +
+                              std::to_string(RING_ABI_VERSION + 1) +
+                              " of the runtime's interface, this is version " +
+                              std::to_string(RING_ABI_VERSION));
   EXPECT_EQ(ring_host_end(host, status), RING_ERROR_MISMATCH);
 }
 
@@ -271,18 +271,18 @@ TEST(AccountingTest, LocalBytesAreThoseOfOneRank) {
   std::vector<LayoutEntry> layout = contiguousLayout(2, 7);
   ring_tensor wide = tensorOf(whole, 4, {2, 7});
   ring_tensor local = tensorOf(stacked, 4, {2, 2, 4}); // one of them is padding
-  ASSERT_EQ(ring_host_scatter(host, tableOf(layout), layout.size(), 1, &wide,
-                              &local),
-            RING_OK);
+  ASSERT_EQ(
+      ring_host_scatter(host, tableOf(layout), layout.size(), 1, &wide, &local),
+      RING_OK);
   EXPECT_EQ(host.counters().local_bytes, 2 * 4 * 4);
-  ASSERT_EQ(ring_host_gather(host, tableOf(layout), layout.size(), 1, &local,
-                             &wide),
-            RING_OK);
+  ASSERT_EQ(
+      ring_host_gather(host, tableOf(layout), layout.size(), 1, &local, &wide),
+      RING_OK);
   EXPECT_EQ(host.counters().local_bytes, 2 * (2 * 4 * 4));
   // What is refused is not counted.
-  ASSERT_NE(ring_host_gather(host, tableOf(layout), layout.size(), 0, &local,
-                             &wide),
-            RING_OK);
+  ASSERT_NE(
+      ring_host_gather(host, tableOf(layout), layout.size(), 0, &local, &wide),
+      RING_OK);
   EXPECT_EQ(host.counters().local_bytes, 2 * (2 * 4 * 4));
   ring_host_reset_counters(host);
   EXPECT_EQ(host.counters().local_bytes, 0);

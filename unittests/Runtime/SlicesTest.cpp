@@ -24,8 +24,8 @@ struct Layouts {
 /// A rank's work on one owner's keys, and what it should be.
 class BlockCheck {
 public:
-  BlockCheck(const Layouts &layouts, int64_t rank, int64_t owner,
-             bool classify, const VisibilityCase &visibility)
+  BlockCheck(const Layouts &layouts, int64_t rank, int64_t owner, bool classify,
+             const VisibilityCase &visibility)
       : visibility(visibility), queries(positionsOf(layouts.queries, rank)),
         keys(positionsOf(layouts.keys, owner)) {
     ring_visibility init = visibility.init();
@@ -105,17 +105,16 @@ void BlockCheck::run(int64_t batch) {
   ASSERT_EQ(nextQuery, int64_t(queries.size()));
   for (int64_t q = 0; q < int64_t(queries.size()); ++q)
     for (int64_t k = 0; k < int64_t(keys.size()); ++k)
-      ASSERT_EQ(computed.count({q, k}) == 1,
-                visibility.isVisible(batch, queries[q], keys[k], kQueries,
-                                     kKeys))
+      ASSERT_EQ(
+          computed.count({q, k}) == 1,
+          visibility.isVisible(batch, queries[q], keys[k], kQueries, kKeys))
           << "query " << queries[q] << " key " << keys[k];
 }
 
 static std::vector<Layouts> layoutsToTest() {
-  return {
-      {zigzagLayout(kRanks, kQueries), zigzagLayout(kRanks, kKeys)},
-      {stripedLayout(kRanks, kQueries, 2), stripedLayout(kRanks, kKeys, 2)},
-      {contiguousLayout(kRanks, kQueries), zigzagLayout(kRanks, kKeys)}};
+  return {{zigzagLayout(kRanks, kQueries), zigzagLayout(kRanks, kKeys)},
+          {stripedLayout(kRanks, kQueries, 2), stripedLayout(kRanks, kKeys, 2)},
+          {contiguousLayout(kRanks, kQueries), zigzagLayout(kRanks, kKeys)}};
 }
 
 TEST(SlicesTest, EveryVisiblePairOnce) {
@@ -175,9 +174,9 @@ TEST(SlicesTest, VisibilityCopiesTheDescriptors) {
   EXPECT_EQ(visibility.chunk, 7);
   EXPECT_EQ(visibility.prefix, 8);
   EXPECT_EQ(visibility.bottom_right, 1);
-  const ring_tensor *copied[] = {
-      &visibility.query_segments, &visibility.key_segments,
-      &visibility.lengths, &visibility.offsets};
+  const ring_tensor *copied[] = {&visibility.query_segments,
+                                 &visibility.key_segments, &visibility.lengths,
+                                 &visibility.offsets};
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(copied[i]->data, expected[i].data);
     EXPECT_EQ(copied[i]->dims, expected[i].dims);

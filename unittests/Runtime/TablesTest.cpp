@@ -55,8 +55,8 @@ ring_visibility fullVisibility() { return VisibilityCase{}.init(); }
 std::vector<int64_t> pairsOfRow(const VisibilityCase &visibility,
                                 int64_t queryCount, int64_t keyCount) {
   std::vector<int64_t> pairs(queryCount, 0);
-  for (int64_t batch = 0;
-       batch < std::max<int64_t>(visibility.batches(), 1); ++batch)
+  for (int64_t batch = 0; batch < std::max<int64_t>(visibility.batches(), 1);
+       ++batch)
     for (int64_t query = 0; query < queryCount; ++query)
       for (int64_t key = 0; key < keyCount; ++key)
         pairs[query] +=
@@ -70,9 +70,11 @@ TEST(TablesTest, AreThoseOfTheCompiler) {
   for (int32_t ranks : {1, 2, 3, 8}) {
     Host host(ranks);
     for (const Kind &kind : kKinds)
-      for (auto [queryCount, keyCount] :
-           {std::pair<int64_t, int64_t>(0, 0), {1, 1}, {5, 40}, {61, 61},
-            {200, 77}})
+      for (auto [queryCount, keyCount] : {std::pair<int64_t, int64_t>(0, 0),
+                                          {1, 1},
+                                          {5, 40},
+                                          {61, 61},
+                                          {200, 77}})
         for (const VisibilityCase &visibility :
              visibilityCases(/*batches=*/3, queryCount, keyCount)) {
           auto layout = static_cast<LayoutKind>(kind.layout);
@@ -102,8 +104,8 @@ TEST(TablesTest, AreThoseOfTheCompiler) {
                                    row < entries
                                        ? (*wanted[which])[row]
                                        : LayoutEntry{ranks - 1, 0, 0, 0, 0}))
-                  << visibility.name << " layout " << kind.layout << " N="
-                  << ranks << " Sq=" << queryCount << " row " << row;
+                  << visibility.name << " layout " << kind.layout
+                  << " N=" << ranks << " Sq=" << queryCount << " row " << row;
             EXPECT_EQ(tables.memory[which][5], -7) << "between the rows";
           }
         }
@@ -182,9 +184,8 @@ TEST(TablesTest, PaddedSizeIsTheLongest) {
       LayoutPair pair =
           makeLayouts(static_cast<LayoutKind>(kind.layout), kind.granularity, 4,
                       length, length, PositionalMask{});
-      EXPECT_EQ(
-          ring_padded_size(tableOf(pair.queries), pair.queries.size(), 4),
-          pair.queryView().paddedSize(4));
+      EXPECT_EQ(ring_padded_size(tableOf(pair.queries), pair.queries.size(), 4),
+                pair.queryView().paddedSize(4));
     }
 }
 

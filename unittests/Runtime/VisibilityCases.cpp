@@ -78,9 +78,8 @@ static std::vector<int32_t> idsOf(int64_t batches, int64_t count, bool sorted) {
   return ids;
 }
 
-std::vector<VisibilityCase> test::visibilityCases(int64_t batches,
-                                                  int64_t queryCount,
-                                                  int64_t keyCount) {
+std::vector<VisibilityCase>
+test::visibilityCases(int64_t batches, int64_t queryCount, int64_t keyCount) {
   constexpr int64_t any = INT64_MAX;
   std::vector<VisibilityCase> masks = {
       {"full"},
@@ -108,9 +107,8 @@ std::vector<VisibilityCase> test::visibilityCases(int64_t batches,
         for (int ids : {0, 1, 2}) {
           VisibilityCase each = mask;
           if (withLengths || (!withOffsets && ids))
-            each.lengths = withLengths
-                               ? lengths
-                               : std::vector<int32_t>(batches, keyCount);
+            each.lengths =
+                withLengths ? lengths : std::vector<int32_t>(batches, keyCount);
           if (withOffsets)
             each.offsets = offsets;
           if (ids) {
