@@ -281,7 +281,7 @@ LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
   }
   Value tensors = b.slot(wordsFor(b, sizeof(ring_tensor) * received.size()));
   b.checkedCall("ring_permute_wait",
-                {b.context(), op.getFuture(), b.i32(received.size()), tensors});
+                {b.context(), op->getOperand(0), b.i32(received.size()), tensors});
   for (auto [index, type] : llvm::enumerate(received))
     op.getReceived()[index].replaceAllUsesWith(
         b.memrefFrom(tensors, index, type));
