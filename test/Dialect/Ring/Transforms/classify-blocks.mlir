@@ -313,6 +313,31 @@ func.func private @grid_unnamed(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.r
 
 // -----
 
+// Only the rank's index names the grid: whether it is a ring nobody has asked.
+!b = tensor<1x1x?x4xf32>
+shard.grid @ring(shape = 0)
+func.func private @no_ranks(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @f} {
+  %t = arith.constant dense<> : tensor<0x5xi64>
+  // expected-error @below {{axis 0 of grid @ring has 0 ranks, expected 1 to 1024}}
+  %rank = shard.process_linear_index on @ring : index
+  %s = ring.slices at(%rank, %rank in %t, %t) whole : tensor<0x5xi64>, tensor<0x5xi64>
+  return %q : !b
+}
+
+// -----
+
+!b = tensor<1x1x?x4xf32>
+shard.grid @ring(shape = 1025)
+func.func private @many_ranks(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @f} {
+  %t = arith.constant dense<> : tensor<0x5xi64>
+  // expected-error @below {{axis 0 of grid @ring has 1025 ranks, expected 1 to 1024}}
+  %rank = shard.process_linear_index on @ring : index
+  %s = ring.slices at(%rank, %rank in %t, %t) whole : tensor<0x5xi64>, tensor<0x5xi64>
+  return %q : !b
+}
+
+// -----
+
 !b = tensor<1x1x?x4xf32>
 shard.grid @ring(shape = 2)
 func.func private @stride_0(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @f} {

@@ -430,3 +430,14 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
   %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
   return %o : !b
 }
+
+// -----
+
+// A grid that is no ring, which no op of ours names.
+!b = tensor<1x1x2x4xf32>
+shard.grid @ring(shape = 0)
+func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  // expected-error @below {{cannot verify: grid @ring is no ring of 1 to 1024 ranks}}
+  %rank = shard.process_linear_index on @ring : index
+  return %q : !b
+}
