@@ -28,17 +28,34 @@ static void printDescriptor(int64_t rank, llvm::raw_ostream &os) {
   os << "} ring_memref_" << rank << "d;\n#endif\n";
 }
 
+/// The C type of a scalar, that a `score` region captures; empty if C has none.
+static std::string scalarType(Type type) {
+  if (type.isIndex())
+    return "int64_t";
+  if (type.isSignlessInteger(1))
+    return "bool";
+  for (unsigned bits : {8, 16, 32, 64})
+    if (type.isSignlessInteger(bits))
+      return "int" + std::to_string(bits) + "_t";
+  return type.isF32() ? "float" : type.isF64() ? "double" : "";
+}
+
 static void printFunction(func::FuncOp function, llvm::raw_ostream &os) {
   bool rank = function->hasAttr(kRankOfAttrName);
   std::string parameters;
   llvm::raw_string_ostream list(parameters);
+  bool declared = true;
   auto parameter = [&](Type type, StringRef name, unsigned index,
                        bool constant) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
     os << " *   " << name << index << ": " << type << "\n";
-    if (tensor)
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
       list << ", " << (constant ? "const " : "") << "ring_memref_"
            << tensor.getRank() << "d *" << name << index;
+      return;
+    }
+    std::string scalar = scalarType(type);
+    list << ", " << scalar << " " << name << index;
+    declared &= !scalar.empty();
   };
   os << "\n/* "
      << (rank ? "One rank's program; call it on every rank of a ring, each on "
@@ -51,6 +68,10 @@ static void printFunction(func::FuncOp function, llvm::raw_ostream &os) {
     parameter(type, "in", index, /*constant=*/true);
   for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
     parameter(type, "out", index, /*constant=*/false);
+  if (!declared) {
+    os << " * Not declared, as C has no type for one of them. */\n";
+    return;
+  }
   os << " */\nint32_t " << function.getName() << "("
      << (rank ? "ring_context *context" : "ring_host *host") << parameters
      << ");\n";
@@ -60,7 +81,8 @@ void mlir::ring::printHeader(ModuleOp module, StringRef guard,
                              llvm::raw_ostream &os) {
   os << "/* Made by ring-run. Link with libring_runtime. */\n#ifndef " << guard
      << "\n#define " << guard
-     << "\n\n#include \"ring/Runtime/Host.h\"\n\n#ifdef __cplusplus\n"
+     << "\n\n#include \"ring/Runtime/Host.h\"\n\n#include "
+        "<stdbool.h>\n\n#ifdef __cplusplus\n"
         "extern \"C\" {\n#endif\n";
   llvm::SmallSet<int64_t, 8> ranks;
   SmallVector<func::FuncOp> functions;

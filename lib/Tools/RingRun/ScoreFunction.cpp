@@ -29,11 +29,24 @@ static constexpr llvm::StringLiteral kName = "score";
 /// What takes memrefs as pointers to descriptors.
 static constexpr llvm::StringLiteral kWrapper = "_mlir_ciface_score";
 
+/// What the function is given: captures, and constant tensors, which a function
+/// on memrefs cannot hold.
+static llvm::SmallVector<Value> capturesOf(Region &region) {
+  llvm::SmallVector<Value> captures = mlir::ring::getScoreCaptures(region);
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(region, used);
+  for (Value value : used)
+    if (isa<RankedTensorType>(value.getType()) &&
+        !llvm::is_contained(captures, value))
+      captures.push_back(value);
+  return captures;
+}
+
 llvm::SmallVector<Value>
 ScoreFunction::capturesAsTensors(mlir::ring::AttentionOp attention) {
   OpBuilder b(attention);
   llvm::SmallVector<Value> tensors;
-  for (Value capture : mlir::ring::getScoreCaptures(attention.getScore())) {
+  for (Value capture : capturesOf(attention.getScore())) {
     if (capture.getType().isIndex())
       capture = arith::IndexCastOp::create(b, attention.getLoc(),
                                            b.getI64Type(), capture);
@@ -52,7 +65,7 @@ static void buildFunction(mlir::ring::AttentionOp attention, ModuleOp module) {
   auto b =
       ImplicitLocOpBuilder::atBlockBegin(attention.getLoc(), module.getBody());
   SmallVector<Type> inputs(region.getArgumentTypes());
-  llvm::SmallVector<Value> captures = mlir::ring::getScoreCaptures(region);
+  llvm::SmallVector<Value> captures = capturesOf(region);
   for (Value capture : captures) {
     auto tensor = dyn_cast<RankedTensorType>(capture.getType());
     Type element = tensor ? tensor.getElementType() : capture.getType();
@@ -101,6 +114,11 @@ static void buildFunction(mlir::ring::AttentionOp attention, ModuleOp module) {
 
 FailureOr<std::shared_ptr<ScoreFunction>>
 ScoreFunction::compile(mlir::ring::AttentionOp attention) {
+  Block &block = attention.getScore().front();
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (op.hasTrait<OpTrait::ConstantLike>() &&
+        isa<RankedTensorType>(op.getResult(0).getType()))
+      op.moveBefore(attention);
   OwningOpRef<ModuleOp> module = ModuleOp::create(attention.getLoc());
   buildFunction(attention, *module);
   PassManager pm(attention.getContext());

@@ -81,9 +81,16 @@ static LogicalResult findGrid(RankProgram &program) {
   for (auto [index, size] : llvm::enumerate(shape))
     if (!axis && size != 1)
       program.axis = index;
+  if (shape.empty())
+    return namer->emitError("grid ") << symbol << " has no axis";
   if (ShapedType::isDynamic(shape[program.axis]))
     return namer->emitError("axis ")
            << program.axis << " of grid " << symbol << " has no static size";
+  // The index of the rank may be all that names it, which says nothing of this.
+  if (program.ranks() < 1 || program.ranks() > kMaxRingSize)
+    return namer->emitError("axis ")
+           << program.axis << " of grid " << symbol << " has "
+           << program.ranks() << " ranks, expected 1 to " << kMaxRingSize;
   return success();
 }
 
