@@ -31,8 +31,8 @@ To add one, append a Mutation to a table in mutations/:
 
 A snippet is short, since the lines around it change, and may span lines. The test is
 the narrowest that should notice, for it is built and run alone: `gtest(program,
-filter)`, `lit(file or folder under test/)`, `script(file, arguments)` of a part of a
-lit test, or `ctest(regex)`. Prefer a mutation that turns a feature off to one that
+filter)`, `lit(file or folder under test/)`, `script(name, file, arguments)` of a part
+of a lit test, or `ctest(regex)`. Prefer a mutation that turns a feature off to one that
 crashes. `--only NAME` tries it; `--list --check` finds entries whose snippet is gone.
 """
 
@@ -43,6 +43,7 @@ import contextlib
 import fnmatch
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -296,14 +297,13 @@ def end_session(leader):
 # ---- The run -----------------------------------------------------------------
 
 
-def first_line(output, markers):
+def first_line(output, markers, root):
     """The first line of a test's output with one of the markers, else the last."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for marker in markers:
-        for line in lines:
-            if marker in line:
-                return line[:110]
-    return lines[-1][:110] if lines else "no output"
+    output = output.replace(root + os.sep, "")
+    lines = [line.lstrip("#| ").rstrip() for line in output.splitlines()]
+    lines = [line for line in lines if line] or ["no output"]
+    found = (line for marker in markers for line in lines if marker in line)
+    return next(found, lines[-1])[:120]
 
 
 def build_unmutated(copy, mutations):
@@ -350,7 +350,7 @@ def try_mutation(copy, mutation, usual):
         built, output = copy.make(mutation.test.targets)
         if not built:
             log = copy.keep_log(mutation.name, output)
-            line = first_line(output, ("error:", "FAILED"))
+            line = first_line(output, ("error:", "FAILED"), copy.root)
             raise Broken(f"does not build: {line} ({log})")
         limit = max(LEAST_LIMIT, SLOWER * usual)
         code, output, seconds = copy.test(mutation.test, limit)
@@ -360,7 +360,7 @@ def try_mutation(copy, mutation, usual):
     if code == 0:
         return "SURVIVED", f"{mutation.test} passed ({log})"
     died = f", signal {-code}" if code < 0 else ""
-    line = first_line(output, mutation.test.markers)
+    line = first_line(output, mutation.test.markers, copy.root)
     return "caught", f"{mutation.test}{died}, {seconds:.1f} s: {line}"
 
 
@@ -405,6 +405,8 @@ def run_all(options, folder):
 
 
 def main():
+    # So that files are restored and tests ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("mutate: terminated"))
     options = parse_arguments()
     if options.list:
         return 0 if print_table(options) else 1

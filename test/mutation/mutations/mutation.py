@@ -19,9 +19,10 @@ class Test:
     kind: str
     what: str
     arguments: tuple[str, ...] = ()
+    name: str = ""
 
     def __str__(self):
-        return " ".join((self.kind, self.what, *self.arguments))
+        return self.name or " ".join((self.kind, self.what, *self.arguments))
 
     @property
     def targets(self):
@@ -59,7 +60,7 @@ class Test:
             return "[  FAILED  ]", ": Failure"
         if self.kind == "script":
             return "FAIL", "AssertionError", "wrong", "error"
-        return ("AssertionError", "error:", "Assertion", "Failed", "FAIL")
+        return "AssertionError", ": error:", "error:", "Assertion", "Failed", "FAIL"
 
     def vacuous(self, output):
         """What is wrong with it though it passed; empty if nothing."""
@@ -86,24 +87,26 @@ def lit(path):
     return Test("lit", path)
 
 
-def script(path, *arguments):
+def script(name, path, *arguments):
     """A Python script of the tree, with the tools of the build on PATH: a part of
     what a lit test runs."""
-    return Test("script", path, arguments)
+    return Test("script", path, arguments, name)
 
 
 def clause(page):
     """The examples of a page of docs/clauses, as Integration/clause_examples.test
     runs those of all pages."""
     runs = ("--ring-run", "ring-run", "--ranks", "3", "--layouts", "balanced")
-    folder = "docs/clauses"
-    return script(f"{folder}/check_examples.py", *runs, f"{folder}/{page}.md")
+    pages = "docs/clauses"
+    command = (f"{pages}/check_examples.py", *runs, f"{pages}/{page}.md")
+    return script(f"examples of clause {page}", *command)
 
 
 def random_programs():
     """The programs of Integration/random_programs.py, not made smaller."""
     programs = ("--seed", "119", "--cases", "11", "--shrink-runs", "0")
-    return script("test/Integration/random_programs.py", *programs)
+    path = "test/Integration/random_programs.py"
+    return script("random programs", path, *programs)
 
 
 def ctest(regex):

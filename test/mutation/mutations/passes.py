@@ -17,7 +17,6 @@ def pass_test(name):
 
 
 CLAUSES_IR = pass_test("shard-attention-clauses")
-DYNAMIC = lit("Integration/cases_dynamic.py")
 PREFETCH = lit("Integration/prefetch_bitwise.py")
 MASKS = lit("Integration/cases_masks.py")
 
@@ -110,7 +109,7 @@ SHARDING = [
         SHARD,
         "RequireEqualOp::create(b, size, expected, b.getStringAttr(where + what));",
         "(void)expected;",
-        DYNAMIC,
+        pass_test("shard-attention-dynamic"),
     ),
     Mutation(
         "shard-last-transfer-sent",
@@ -261,7 +260,7 @@ PIPELINING = [
         PIPELINE,
         "start(carried.futures.back())",
         "start(carried.futures.front())",
-        PREFETCH,
+        pass_test("pipeline-rounds"),
     ),
     Mutation(
         "pipeline-starts-in-hand",
