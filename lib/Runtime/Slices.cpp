@@ -49,7 +49,6 @@ static RingBlock blockOf(const ring_slices &slices, int64_t batch) {
                                  slices.key_count);
   block.queries = view(slices.query_table, slices.query_entries);
   block.keys = view(slices.key_table, slices.key_entries);
-  block.keySegments.sorted = slices.sorted != 0;
   return block;
 }
 
@@ -59,15 +58,6 @@ static int64_t sequenceLength(LayoutView table) {
   for (const LayoutEntry &entry : table)
     length += entry.size();
   return length;
-}
-
-/// True iff the key ids of every batch entry are sorted.
-static bool haveSortedIds(const ring_visibility &visibility) {
-  const ring_tensor &ids = visibility.key_segments;
-  for (int64_t batch = 0; ids.data && batch < ids.sizes[0]; ++batch)
-    if (!visibilityOf(visibility, batch, 0, 0).keySegments.areSorted())
-      return false;
-  return true;
 }
 
 void ring_slices_init(ring_slices *slices, const int64_t *query_table,
@@ -87,7 +77,6 @@ void ring_slices_init(ring_slices *slices, const int64_t *query_table,
   slices->query_count = sequenceLength(allQueries);
   slices->key_count = sequenceLength(allKeys);
   slices->classify = classify;
-  slices->sorted = haveSortedIds(*visibility);
   slices->visibility = *visibility;
 }
 

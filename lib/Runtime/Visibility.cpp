@@ -13,6 +13,22 @@
 using namespace ring;
 using namespace ring::runtime;
 
+/// The ids of one batch entry.
+static SegmentIds segmentsOf(const ring_tensor &ids, int64_t batch) {
+  if (!ids.data)
+    return {};
+  return {static_cast<const int32_t *>(ids.data) + batch * ids.strides[0],
+          ids.sizes[1], ids.strides[1]};
+}
+
+/// True iff those of every batch entry are.
+static bool areSorted(const ring_tensor &ids) {
+  for (int64_t batch = 0; ids.data && batch < ids.sizes[0]; ++batch)
+    if (!segmentsOf(ids, batch).areSorted())
+      return false;
+  return true;
+}
+
 void ring_visibility_init(ring_visibility *visibility, int32_t causal,
                           int64_t left, int64_t right, int64_t chunk,
                           int64_t prefix, int32_t bottom_right,
@@ -35,14 +51,7 @@ void ring_visibility_init(ring_visibility *visibility, int32_t causal,
     visibility->lengths = *lengths;
   if (offsets)
     visibility->offsets = *offsets;
-}
-
-/// The ids of one batch entry.
-static SegmentIds segmentsOf(const ring_tensor &ids, int64_t batch) {
-  if (!ids.data)
-    return {};
-  return {static_cast<const int32_t *>(ids.data) + batch * ids.strides[0],
-          ids.sizes[1], ids.strides[1]};
+  visibility->sorted = areSorted(visibility->key_segments);
 }
 
 static int64_t scalarOf(const ring_tensor &values, int64_t batch) {
@@ -68,5 +77,6 @@ RingBlock ring::runtime::visibilityOf(const ring_visibility &visibility,
         std::clamp<int64_t>(scalarOf(visibility.lengths, batch), 0, keyCount);
   block.querySegments = segmentsOf(visibility.query_segments, batch);
   block.keySegments = segmentsOf(visibility.key_segments, batch);
+  block.keySegments.sorted = visibility.sorted != 0;
   return block;
 }

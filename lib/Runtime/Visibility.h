@@ -15,8 +15,7 @@
 namespace ring::runtime {
 
 /// A block without tables: mask, keyCount and ids as batch entry `batch` has
-/// them, in sequences of `queryCount` and `keyCount` positions. Whether ids are
-/// sorted is not looked at.
+/// them, in sequences of `queryCount` and `keyCount` positions.
 RingBlock visibilityOf(const ring_visibility &visibility, int64_t batch,
                        int64_t queryCount, int64_t keyCount);
 

@@ -146,7 +146,7 @@ TEST(SlicesTest, SortedOnlyIfEveryBatchEntryIs) {
     ring_slices slices;
     ring_slices_init(&slices, tableOf(layout), layout.size(), tableOf(layout),
                      layout.size(), 0, 0, 1, &visibility);
-    return slices.sorted != 0;
+    return slices.visibility.sorted != 0;
   };
   EXPECT_TRUE(isSorted({0, 0, 1, 1, 3, 3, 3, -1}));
   EXPECT_FALSE(isSorted({0, 1, 0, 1, 3, 3, 3, -1}));

@@ -116,10 +116,12 @@ typedef struct ring_visibility {
   ring_tensor key_segments;   /* i32 [batch][Sk] */
   ring_tensor lengths;        /* i32 [batch] */
   ring_tensor offsets;        /* i32 [batch]; shifts in place of the others */
+  int32_t sorted;             /* the key ids of every batch entry are */
 } ring_visibility;
 
 /* Pointers to tensors may be NULL; both segments are given, or none. The
- * descriptors are copied, the data is borrowed. */
+ * descriptors are copied, the data is borrowed. Looks at every key id, so it is
+ * called once, not in each round. */
 void ring_visibility_init(ring_visibility *visibility, int32_t causal,
                           int64_t left, int64_t right, int64_t chunk,
                           int64_t prefix, int32_t bottom_right,
@@ -138,7 +140,6 @@ typedef struct ring_slices {
   int64_t rank, owner;
   int64_t query_count, key_count; /* of the whole sequence: Sq, Sk */
   int32_t classify;
-  int32_t sorted; /* the key ids of every batch entry are */
   ring_visibility visibility;
 } ring_slices;
 

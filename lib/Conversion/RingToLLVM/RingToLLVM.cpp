@@ -61,6 +61,7 @@ private:
   /// Address and number of entries of a table, which lies in one piece.
   std::pair<Value, Value> table(Value memref);
   /// The address of a ring_visibility for the mask, ids, lengths and offsets.
+  /// In a rank function, which has them as arguments, one serves all rounds.
   template <typename OpTy> Value visibility(OpTy op);
   LogicalResult move(StringRef name, Value from, Value table, int64_t dim,
                      Value to);
@@ -69,6 +70,13 @@ private:
   const LLVMTypeConverter &types;
   llvm::DenseMap<Operation *, func::FuncOp> &items;
   RuntimeBuilder b;
+  /// Made at the start of the function, by what it is made of.
+  struct Visibility {
+    MaskAttr mask;
+    std::array<Value, 4> operands;
+    Value address;
+  };
+  SmallVector<Visibility> visibilities;
 };
 } // namespace
 
@@ -213,8 +221,25 @@ std::pair<Value, Value> FunctionLowering::table(Value memref) {
 }
 
 template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
-  Value address = b.slot(wordsFor(b, sizeof(ring_visibility)));
   MaskAttr attr = op.getMaskAttr();
+  std::array<Value, 4> operands = {op.getQuerySegments(), op.getKeySegments(),
+                                   op.getLengths(), op.getOffsets()};
+  bool forAllRounds =
+      isRank() && llvm::all_of(operands, [&](Value operand) {
+        auto argument = dyn_cast_or_null<BlockArgument>(operand);
+        return !operand ||
+               (argument && argument.getOwner() == &function.front());
+      });
+  if (forAllRounds)
+    for (const Visibility &made : visibilities)
+      if (made.mask == attr && made.operands == operands)
+        return made.address;
+  Value address = b.slot(wordsFor(b, sizeof(ring_visibility)));
+  OpBuilder::InsertionGuard guard(b);
+  if (forAllRounds) {
+    b.setInsertionPointAfterValue(address);
+    visibilities.push_back({attr, operands, address});
+  }
   ::ring::PositionalMask mask =
       attr ? attr.bind(0, 0) : ::ring::PositionalMask();
   bool bottomRight = attr && attr.getAlign() == Alignment::BottomRight;
@@ -222,8 +247,7 @@ template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
                                   b.i64(mask.left),  b.i64(mask.right),
                                   b.i64(mask.chunk), b.i64(mask.prefix),
                                   b.i32(bottomRight)};
-  for (Value tensor : {op.getQuerySegments(), op.getKeySegments(),
-                       op.getLengths(), op.getOffsets()})
+  for (Value tensor : operands)
     arguments.push_back(tensor ? b.tensors(tensor) : b.null());
   b.call("ring_visibility_init", {}, arguments);
   return address;
@@ -280,8 +304,8 @@ LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
     received.push_back(memref);
   }
   Value tensors = b.slot(wordsFor(b, sizeof(ring_tensor) * received.size()));
-  b.checkedCall("ring_permute_wait",
-                {b.context(), op->getOperand(0), b.i32(received.size()), tensors});
+  b.checkedCall("ring_permute_wait", {b.context(), op->getOperand(0),
+                                      b.i32(received.size()), tensors});
   for (auto [index, type] : llvm::enumerate(received))
     op.getReceived()[index].replaceAllUsesWith(
         b.memrefFrom(tensors, index, type));

@@ -54,6 +54,19 @@
 // OPERANDS:         call @ring_visibility_init(%[[V:[^,]*]], {{(([^,]*, ){6})}}%[[IDSQ]], %[[IDSK]], %[[LENGTHS]], %[[OFFSETS]])
 // OPERANDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[V]])
 
+// A rank function has its ids as arguments: they are looked at once, before the
+// rounds, and another mask is told apart.
+// RUN: ring-opt %t/rounds.mlir --convert-scf-to-cf --convert-ring-to-llvm --canonicalize | FileCheck %s --check-prefix ROUNDS
+// ROUNDS-LABEL: func.func @f_rank(
+// ROUNDS-DAG:     call @ring_visibility_init(%[[CAUSAL:[^,]*]], %c1_i32
+// ROUNDS-DAG:     call @ring_visibility_init(%[[FULL:[^,]*]], %c0_i32
+// ROUNDS-NOT:     call @ring_visibility_init
+// ROUNDS:         call @ring_begin(
+// ROUNDS-NOT:     call @ring_visibility_init
+// ROUNDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[CAUSAL]])
+// ROUNDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[CAUSAL]])
+// ROUNDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[FULL]])
+
 //===----------------------------------------------------------------------===//
 // Kernels on the pool
 //===----------------------------------------------------------------------===//
@@ -90,6 +103,21 @@
 // RUN: ring-opt %t/others.mlir --convert-ring-to-llvm | %{check} OTHERS
 // OTHERS: func.func private @declared(f32) -> f32
 // OTHERS: func.func private @called(%{{.*}}: f32) -> f32
+
+//--- rounds.mlir
+shard.grid @ring(shape = 2)
+func.func @f_rank(%q: memref<2x5xi64>, %k: memref<2x5xi64>, %ids: memref<1x8xi32>, %rank: index) attributes {ring.rank_of = @f} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %t = %c0 to %c2 step %c1 {
+    %owner = ring.owner %t on @ring axis 0
+    %s = ring.slices at(%rank, %owner in %q, %k) segments(%ids, %ids : memref<1x8xi32>, memref<1x8xi32>) mask(<causal>) : memref<2x5xi64>, memref<2x5xi64>
+  }
+  %s1 = ring.slices at(%rank, %c1 in %q, %k) segments(%ids, %ids : memref<1x8xi32>, memref<1x8xi32>) mask(<causal>) : memref<2x5xi64>, memref<2x5xi64>
+  %s2 = ring.slices at(%rank, %c1 in %q, %k) segments(%ids, %ids : memref<1x8xi32>, memref<1x8xi32>) : memref<2x5xi64>, memref<2x5xi64>
+  return
+}
 
 //--- slices.mlir
 func.func @f(%q: memref<4x5xi64>, %k: memref<3x5xi64>, %rank: index, %owner: index) {
