@@ -212,21 +212,6 @@ bool KeyRangeCursor::nextBySegments(KeyRange &range) {
   }
 }
 
-Interval ring::visibleLocalKeys(const RingBlock &block, int64_t query,
-                                Interval range) {
-  if (range.empty())
-    return {range.begin, range.begin};
-  EntryAt keys = findEntry(block.keys, range.begin);
-  assert(range.end <= keys.base + keys.entry->size() &&
-         "a key range lies in one entry");
-  Interval visible = block.mask.visibleKeys(
-      findEntry(block.queries, query).position(query), block.keyCount);
-  int64_t begin = keys.base + keys.entry->countBelow(visible.begin);
-  int64_t end = keys.base + keys.entry->countBelow(visible.end);
-  begin = std::max(begin, range.begin);
-  return {begin, std::max(begin, std::min(end, range.end))};
-}
-
 /// Clears what ids hide and counts what is left.
 static int64_t hideOtherDocuments(const RingBlock &block, EntryAt queriesAt,
                                   Interval queries, EntryAt keysAt,

@@ -13,6 +13,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
 from ring_attention import Mask, Program
+from ring_counts import owners, pairs_by_round
 
 BYTES = {"f32": 4, "bf16": 2, "f16": 2}
 
@@ -83,21 +84,6 @@ class Generator:
         return program
 
 
-def owners(length, ranks, layout):
-    """The rank of each position; None for balanced, which is free to choose."""
-    position = np.arange(length)
-    kind, _, granularity = layout.partition(":")
-    if kind == "balanced":
-        return None
-    if kind == "striped":
-        return position // int(granularity or 1) % ranks
-    chunks = ranks if kind == "contiguous" else 2 * ranks
-    chunk = np.zeros(length, int)
-    for c in range(chunks):
-        chunk[c * length // chunks : (c + 1) * length // chunks] = c
-    return np.minimum(chunk, 2 * ranks - 1 - chunk) if kind == "zigzag" else chunk
-
-
 def check_counts(report, case, ranks, layout, prefetch):
     batch, kv_heads, keys, depth = case.k.shape
     queries = case.q.shape[2]
@@ -115,10 +101,7 @@ def check_counts(report, case, ranks, layout, prefetch):
     }
     if of_key is not None:
         visible = case.mask.visible(queries, keys)
-        pairs = np.zeros((ranks, ranks), int)  # [rank, round]
-        for rank, owner in itertools.product(range(ranks), repeat=2):
-            part = visible[np.ix_(of_query == rank, of_key == owner)]
-            pairs[rank, (rank - owner) % ranks] = part.sum()
+        pairs = pairs_by_round(visible, of_query, of_key, ranks)
         seen = np.nonzero(pairs.sum(axis=0))[0]
         transfers = int(seen.max(initial=0))
         local = int(np.bincount(of_key, minlength=ranks).max())

@@ -20,8 +20,8 @@ std::vector<KeyRange> keyRanges(const RingBlock &block, Interval queries,
 
 /// Checks what one query range sees of one block, pair by pair: ranges ascend,
 /// are disjoint and hold every visible pair; what is full is full; where that
-/// is promised, nothing is listed that nobody sees. Also visibleLocalKeys and
-/// visibleTile on each range.
+/// is promised, nothing is listed that nobody sees. Also visibleTile on each
+/// range.
 void checkRanges(const RingBlock &block, Interval queries);
 
 /// checkRanges for all query ranges of at most `tile` rows.

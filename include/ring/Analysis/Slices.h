@@ -91,11 +91,6 @@ private:
   KeyRange rest; ///< what is left of a range by position
 };
 
-/// The local keys within [range.begin, range.end), which lies in one entry,
-/// that local query `query` sees by position: one interval, within `range`.
-Interval visibleLocalKeys(const RingBlock &block, int64_t query,
-                          Interval range);
-
 /// Most queries of a tile (see visibleTile).
 constexpr int64_t kMaxTileQueries = 256;
 

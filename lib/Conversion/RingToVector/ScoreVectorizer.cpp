@@ -8,9 +8,6 @@
 
 #include "ScoreVectorizer.h"
 
-#include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
-
 using namespace mlir;
 using namespace mlir::ring;
 
@@ -18,11 +15,7 @@ ScoreVectorizer::ScoreVectorizer(Region &region, KernelBuilder &b,
                                  ValueRange captures, ValueRange arguments)
     : region(region), b(b) {
   outside.map(captures, arguments);
-  SetVector<Value> used;
-  getUsedValuesDefinedAbove(region, used);
-  for (Value value : used)
-    if (matchPattern(value, m_Constant()))
-      b.clone(*value.getDefiningOp(), outside);
+  cloneScoreConstants(b, region, outside);
 }
 
 Value ScoreVectorizer::asVector(Value value, int64_t lanes) {

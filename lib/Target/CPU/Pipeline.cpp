@@ -44,26 +44,9 @@ static void populateBufferization(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void mlir::ring::populateCPULowering(OpPassManager &pm,
-                                     const CPUOptions &options) {
-  populateBufferization(pm);
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
-  ConvertRingToVectorPassOptions vector;
-  vector.vectorBits = options.vectorBits;
-  vector.keyTile = options.keyTile;
-  pm.addPass(createConvertRingToVectorPass(vector));
-  // Loop-invariant address arithmetic leaves the kernels' inner loops.
+void mlir::ring::populateLLVMLowering(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertRingToLLVMPass());
-  // Host ops have left views of stacks behind.
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
@@ -80,6 +63,26 @@ void mlir::ring::populateCPULowering(OpPassManager &pm,
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void mlir::ring::populateCPULowering(OpPassManager &pm,
+                                     const CPUOptions &options) {
+  populateBufferization(pm);
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
+  ConvertRingToVectorPassOptions vector;
+  vector.vectorBits = options.vectorBits;
+  vector.keyTile = options.keyTile;
+  pm.addPass(createConvertRingToVectorPass(vector));
+  // Loop-invariant address arithmetic leaves the kernels' inner loops.
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertRingToLLVMPass());
+  // Among the rest are views of stacks, which host ops have left behind.
+  populateLLVMLowering(pm);
   pm.addPass(createExportInterfacePass());
   pm.addPass(createSplitConstantsPass());
 }

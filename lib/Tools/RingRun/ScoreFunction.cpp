@@ -9,12 +9,10 @@
 #include "ring/Tools/RingRun/ScoreFunction.h"
 
 #include "ring/Target/CPU/Compile.h"
+#include "ring/Target/CPU/Pipeline.h"
 
-#include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -90,11 +88,7 @@ static void buildFunction(mlir::ring::AttentionOp attention, ModuleOp module) {
     }
     mapping.map(capture, value);
   }
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(region, used);
-  for (Value value : used)
-    if (!mapping.contains(value)) // a constant
-      b.clone(*value.getDefiningOp(), mapping);
+  mlir::ring::cloneScoreConstants(b, region, mapping);
   for (Operation &op : region.front().without_terminator()) {
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
       SmallVector<Value> indices;
@@ -122,17 +116,7 @@ ScoreFunction::compile(mlir::ring::AttentionOp attention) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(attention.getLoc());
   buildFunction(attention, *module);
   PassManager pm(attention.getContext());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expand));
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createConvertFuncToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
+  mlir::ring::populateLLVMLowering(pm);
   if (failed(pm.run(*module)))
     return failure();
   auto machine = mlir::ring::CPUTarget{"native"}.machine();

@@ -21,6 +21,10 @@ struct CPUOptions {
 /// Form 4, or any other sharded form, to the LLVM dialect.
 void populateCPULowering(OpPassManager &pm, const CPUOptions &options);
 
+/// What is left when no op of ours is: functions of arith, cf, index, math,
+/// memref and vector ops, to the LLVM dialect.
+void populateLLVMLowering(OpPassManager &pm);
+
 /// Registers `ring-to-cpu{ranks layout variant prefetch-distance vector-bits}`.
 void registerCPUPipelines();
 

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -208,6 +209,15 @@ llvm::SmallVector<Value> mlir::ring::getScoreCaptures(Region &score) {
     if (!matchPattern(value, m_Constant()))
       captures.push_back(value);
   return captures;
+}
+
+void mlir::ring::cloneScoreConstants(OpBuilder &b, Region &score,
+                                     IRMapping &mapping) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(score, used);
+  for (Value value : used)
+    if (!mapping.contains(value) && matchPattern(value, m_Constant()))
+      b.clone(*value.getDefiningOp(), mapping);
 }
 
 RankedTensorType mlir::ring::localType(RankedTensorType type, int64_t dim) {

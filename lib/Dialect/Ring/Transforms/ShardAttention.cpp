@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::ring {
@@ -303,14 +302,9 @@ void RankFunctionBuilder::cloneScore(OnlineAttentionOp step) {
   for (auto [index, operand] : llvm::enumerate(operands))
     if (operand.role == Operand::Role::Capture)
       mapping.map(operand.whole, function.getArgument(index));
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(attention.getScore(), used);
-  for (Value value : used)
-    if (!mapping.contains(value)) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(step);
-      b.clone(*value.getDefiningOp(), mapping);
-    }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(step);
+  cloneScoreConstants(b, attention.getScore(), mapping);
   attention.getScore().cloneInto(&step.getScore(), mapping);
 }
 

@@ -77,6 +77,9 @@ RankedTensorType localType(RankedTensorType type, int64_t dim);
 /// The values from outside that a `score` region uses and that are no
 /// constants, in the order of their first use.
 llvm::SmallVector<Value> getScoreCaptures(Region &score);
+/// Copies, with `b`, the constants from outside that a `score` region uses, but
+/// for those that `mapping` has already, and maps them.
+void cloneScoreConstants(OpBuilder &b, Region &score, IRMapping &mapping);
 
 } // namespace mlir::ring
 
