@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "HostState.h"
 #include "Thread.h"
 #include "Threads/ThreadsTransport.h"
@@ -121,10 +122,8 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   if (Result result = host->checkProcess(); result.failed())
     return host->conclude(result);
   int32_t size = host->options.ranks;
-  if (ranks != size)
-    return host->conclude(
-        {RING_ERROR_MISMATCH, "program compiled for " + std::to_string(ranks) +
-                                  " ranks started on " + std::to_string(size)});
+  if (Result result = checkRanks(ranks, size); result.failed())
+    return host->conclude(result);
   Fault fault;
   std::string message;
   if (!Fault::parse(std::getenv("RING_FAULT"), fault, message))
@@ -170,15 +169,24 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   return host->conclude({});
 }
 
-ring_status ring_host_begin(ring_host *host, int32_t abi_version) {
+ring_status ring_host_begin(ring_host *host, int32_t abi_version,
+                            int32_t ranks) {
   host->previousAccount = setCurrentAccount(host->account.get());
-  if (abi_version == RING_ABI_VERSION)
-    return host->conclude({});
-  return host->conclude({RING_ERROR_MISMATCH,
-                         "program compiled for version " +
-                             std::to_string(abi_version) +
-                             " of the runtime's interface, this is version " +
-                             std::to_string(RING_ABI_VERSION)});
+  if (abi_version != RING_ABI_VERSION)
+    return host->conclude({RING_ERROR_MISMATCH,
+                           "program compiled for version " +
+                               std::to_string(abi_version) +
+                               " of the runtime's interface, this is version " +
+                               std::to_string(RING_ABI_VERSION)});
+  return host->conclude(ranks ? checkRanks(ranks, host->options.ranks)
+                              : Result{});
+}
+
+ring_status ring_host_check_argument(ring_host *host, int32_t argument,
+                                     const void *data, int32_t dims,
+                                     const int64_t *sizes,
+                                     const int64_t *expected) {
+  return host->conclude(checkArgument(argument, data, dims, sizes, expected));
 }
 
 ring_status ring_host_end(ring_host *host, ring_status status) {

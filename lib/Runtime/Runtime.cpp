@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Arguments.h"
 #include "Context.h"
 #include "Pool.h"
 
@@ -63,11 +64,8 @@ ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
     return context->status;
   if (context->stage != ring_context::Stage::Created)
     return context->fail({RING_ERROR_USAGE, "ring_begin was called before"});
-  if (ranks != context->size)
-    return context->fail(
-        {RING_ERROR_MISMATCH, "program compiled for " + std::to_string(ranks) +
-                                  " ranks started on " +
-                                  std::to_string(context->size)});
+  if (Result result = checkRanks(ranks, context->size); result.failed())
+    return context->fail(result);
   Clock::time_point called = Clock::now();
   Result result = context->transport->begin(slots, fingerprint);
   context->trace.wait("all ranks to begin", called, Clock::now());
@@ -75,6 +73,15 @@ ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
     return context->fail(result);
   context->stage = ring_context::Stage::Running;
   return RING_OK;
+}
+
+ring_status ring_check_argument(ring_context *context, int32_t argument,
+                                const void *data, int32_t dims,
+                                const int64_t *sizes, const int64_t *expected) {
+  if (context->status != RING_OK)
+    return context->status;
+  Result result = checkArgument(argument, data, dims, sizes, expected);
+  return result.failed() ? context->fail(result) : RING_OK;
 }
 
 ring_status ring_end(ring_context *context, ring_status status) {

@@ -154,7 +154,7 @@ TEST(AccountingTest, WhatAFailedRankHeldIsFreed) {
 TEST(AccountingTest, AHostFunctionEndsWithItsStatus) {
   Host host(1);
   for (ring_status status : {RING_OK, RING_ERROR_USAGE, RING_ERROR_MEMORY}) {
-    ASSERT_EQ(ring_host_begin(host, RING_ABI_VERSION), RING_OK);
+    ASSERT_EQ(ring_host_begin(host, RING_ABI_VERSION, 1), RING_OK);
     void *memory = _mlir_memref_to_llvm_alloc(100);
     if (status == RING_OK)
       _mlir_memref_to_llvm_free(memory); // else it is freed by the host
@@ -164,7 +164,7 @@ TEST(AccountingTest, AHostFunctionEndsWithItsStatus) {
 
 TEST(AccountingTest, AHostFunctionOfAnotherVersionIsRefused) {
   Host host(1);
-  ring_status status = ring_host_begin(host, RING_ABI_VERSION + 1);
+  ring_status status = ring_host_begin(host, RING_ABI_VERSION + 1, 1);
   EXPECT_EQ(status, RING_ERROR_MISMATCH);
   EXPECT_EQ(host.error(), "program compiled for version " +
                               std::to_string(RING_ABI_VERSION + 1) +

@@ -60,8 +60,8 @@ int32_t ring_host_local_ranks(const ring_host *host);
 typedef ring_status (*ring_rank_body)(ring_context *context, void *environment);
 ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
                           void *environment);
-/* What the last ring_host_run, _scatter or _gather said: one line, empty after
- * success. Valid until the next of them. */
+/* What the last call that returns a status said: one line, empty after success.
+ * Valid until the next of them. */
 const char *ring_host_error(const ring_host *host);
 
 /* Whole tensor -> stacked local tensors [local ranks, ..., padded, ...] and
@@ -81,9 +81,16 @@ ring_status ring_host_gather(ring_host *host, const int64_t *table,
 
 /* First and last call of every host function, which returns the status that the
  * second returns: that of its own. After a bad one, what the function allocated
- * is freed. A program compiled for another RING_ABI_VERSION than this runtime's
- * is RING_ERROR_MISMATCH, before anything else. */
-ring_status ring_host_begin(ring_host *host, int32_t abi_version);
+ * is freed. A program compiled for another RING_ABI_VERSION than this
+ * runtime's, or for another number of `ranks` than the host's (0: it runs no
+ * ranks), is RING_ERROR_MISMATCH, before anything else. */
+ring_status ring_host_begin(ring_host *host, int32_t abi_version,
+                            int32_t ranks);
+/* ring_check_argument for a host function, after ring_host_begin. */
+ring_status ring_host_check_argument(ring_host *host, int32_t argument,
+                                     const void *data, int32_t dims,
+                                     const int64_t *sizes,
+                                     const int64_t *expected);
 ring_status ring_host_end(ring_host *host, ring_status status);
 
 /* The tables [entries][5] of the queries (tables[0]) and of the keys

@@ -28,7 +28,7 @@ extern "C" {
 
 /* Grows with every change of this file or of Host.h that a compiled program
  * would notice. */
-#define RING_ABI_VERSION 2
+#define RING_ABI_VERSION 3
 
 typedef int32_t ring_status;
 enum {
@@ -67,6 +67,13 @@ int32_t ring_local_index(const ring_context *context);
  * keeps in flight; a transport that copies allocates so many, `threads` none.*/
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
                        uint64_t fingerprint);
+/* After ring_begin, for each argument of the rank function that is a tensor:
+ * RING_ERROR_USAGE where its sizes are not the `dims` that the program was
+ * compiled for (below 0: any that is not negative), or where it has elements
+ * and no memory. `argument` counts from 0, without the context. */
+ring_status ring_check_argument(ring_context *context, int32_t argument,
+                                const void *data, int32_t dims,
+                                const int64_t *sizes, const int64_t *expected);
 /* Last call: returns when all ranks have passed their last round, so that what
  * a rank lent to its peers may be freed. A transfer that was not waited for is
  * RING_ERROR_USAGE. Also called on the way out of a failed program, with its

@@ -44,6 +44,8 @@ private:
   bool isRank() { return function->hasAttr(kRankOfAttrName); }
   void addContextAndStatus();
   void begin();
+  /// Calls `check` of the runtime for every tensor that the caller passed.
+  void checkArguments(StringRef check);
   LogicalResult lower(Operation *op);
   LogicalResult lower(shard::ProcessLinearIndexOp op);
   LogicalResult lower(OwnerOp op);
@@ -70,7 +72,9 @@ private:
   const LLVMTypeConverter &types;
   llvm::DenseMap<Operation *, func::FuncOp> &items;
   RuntimeBuilder b;
-  /// Made at the start of the function, by what it is made of.
+  /// Starts where the arguments have turned out to be what they should.
+  Block *afterChecks = nullptr;
+  /// Made there, by what it is made of.
   struct Visibility {
     MaskAttr mask;
     std::array<Value, 4> operands;
@@ -109,8 +113,16 @@ void FunctionLowering::addContextAndStatus() {
 
 void FunctionLowering::begin() {
   if (!isRank()) {
+    // A host has one number of ranks, so the first run speaks for all.
+    int64_t ranks = 0;
+    function.walk([&](HostRunOp op) {
+      ranks = op.getRanks();
+      return WalkResult::interrupt();
+    });
     b.setInsertionPointToStart(&function.front());
-    b.checkedCall("ring_host_begin", {b.context(), b.i32(RING_ABI_VERSION)});
+    b.checkedCall("ring_host_begin",
+                  {b.context(), b.i32(RING_ABI_VERSION), b.i32(ranks)});
+    checkArguments("ring_host_check_argument");
     return;
   }
   auto integer = [&](StringRef name, int64_t otherwise) {
@@ -127,6 +139,23 @@ void FunctionLowering::begin() {
   Value fingerprint = b.i64(integer(kFingerprintAttrName, 0));
   b.checkedCall("ring_begin", {b.context(), b.i32(ranks),
                                b.i32(integer(kSlotsAttrName, 1)), fingerprint});
+  checkArguments("ring_check_argument");
+}
+
+void FunctionLowering::checkArguments(StringRef check) {
+  for (BlockArgument argument : function.getArguments().drop_front()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (!type)
+      continue;
+    RuntimeBuilder::DataAndSizes passed = b.dataAndSizes(argument);
+    std::string name = "ring_sizes";
+    for (int64_t size : type.getShape())
+      name += "_" + (size < 0 ? "any" : std::to_string(size));
+    b.checkedCall(check, {b.context(), b.i32(argument.getArgNumber() - 1),
+                          passed.data, b.i32(type.getRank()), passed.sizes,
+                          b.constants(name, type.getShape())});
+  }
+  afterChecks = b.getInsertionBlock();
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,19 +204,8 @@ static Value rankBefore(RuntimeBuilder &b, shard::GridOp grid, int64_t axis,
   }
   SmallVector<int64_t> both(placeOf);
   llvm::append_range(both, rankAt);
-  auto type = LLVM::LLVMArrayType::get(b.getI64Type(), 2 * n);
-  auto module = grid->getParentOfType<ModuleOp>();
-  std::string name =
-      ("ring_order_" + grid.getSymName() + "_" + Twine(axis)).str();
-  if (!module.lookupSymbol(name)) {
-    auto atStart = OpBuilder::atBlockBegin(module.getBody());
-    LLVM::GlobalOp::create(
-        atStart, grid.getLoc(), type, /*isConstant=*/true,
-        LLVM::Linkage::Internal, name,
-        DenseElementsAttr::get(RankedTensorType::get({2 * n}, b.getI64Type()),
-                               ArrayRef<int64_t>(both)));
-  }
-  Value base = LLVM::AddressOfOp::create(b, b.pointerType(), name);
+  Value base = b.constants(
+      ("ring_order_" + grid.getSymName() + "_" + Twine(axis)).str(), both);
   auto at = [&](Value index) -> Value {
     Value place = LLVM::GEPOp::create(b, b.pointerType(), b.getI64Type(), base,
                                       ArrayRef<LLVM::GEPArg>{index});
@@ -237,7 +255,7 @@ template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
   Value address = b.slot(wordsFor(b, sizeof(ring_visibility)));
   OpBuilder::InsertionGuard guard(b);
   if (forAllRounds) {
-    b.setInsertionPointAfterValue(address);
+    b.setInsertionPointToStart(afterChecks);
     visibilities.push_back({attr, operands, address});
   }
   ::ring::PositionalMask mask =

@@ -46,6 +46,20 @@ Value RuntimeBuilder::string(StringRef text) {
   return LLVM::AddressOfOp::create(*this, pointerType(), name);
 }
 
+Value RuntimeBuilder::constants(StringRef name, ArrayRef<int64_t> values) {
+  auto module = function->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol(name)) {
+    auto b = OpBuilder::atBlockBegin(module.getBody());
+    int64_t count = values.size();
+    auto type = LLVM::LLVMArrayType::get(getI64Type(), count);
+    LLVM::GlobalOp::create(
+        b, getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
+        DenseElementsAttr::get(RankedTensorType::get({count}, getI64Type()),
+                               values));
+  }
+  return LLVM::AddressOfOp::create(*this, pointerType(), name);
+}
+
 Value RuntimeBuilder::slot(Type type) {
   InsertionGuard guard(*this);
   setInsertionPointToStart(&function.front());
@@ -129,6 +143,25 @@ Value RuntimeBuilder::tensors(ValueRange memrefs) {
     LLVM::StoreOp::create(*this, tensor, place);
   }
   return array;
+}
+
+RuntimeBuilder::DataAndSizes RuntimeBuilder::dataAndSizes(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value value =
+      UnrealizedConversionCastOp::create(*this, types.convertType(type), memref)
+          .getResult(0);
+  MemRefDescriptor descriptor(value);
+  DataAndSizes result;
+  result.data = descriptor.bufferPtr(*this, getLoc(), types, type);
+  Type array = LLVM::LLVMArrayType::get(getI64Type(), type.getRank());
+  result.sizes = slot(array);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    Value place =
+        LLVM::GEPOp::create(*this, pointerType(), getI64Type(), result.sizes,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(dim)});
+    LLVM::StoreOp::create(*this, descriptor.size(*this, getLoc(), dim), place);
+  }
+  return result;
 }
 
 Value RuntimeBuilder::memrefFrom(Value address, int64_t index,

@@ -39,6 +39,8 @@ public:
   Value null() { return LLVM::ZeroOp::create(*this, pointerType()); }
   /// A constant C string.
   Value string(StringRef text);
+  /// The address of constant i64s, made once per module and name.
+  Value constants(StringRef name, ArrayRef<int64_t> values);
 
   /// Memory for one `type`, on the stack, made once per call of the function.
   Value slot(Type type);
@@ -52,6 +54,12 @@ public:
 
   /// `ring_tensor`s for memrefs, in one array; returns its address.
   Value tensors(ValueRange memrefs);
+  /// Addresses of element [0, ..., 0] and of the sizes of a memref, as its
+  /// descriptor has them, whatever its type says.
+  struct DataAndSizes {
+    Value data, sizes;
+  };
+  DataAndSizes dataAndSizes(Value memref);
   /// The memref that a ring_tensor at `address`[index] describes.
   Value memrefFrom(Value address, int64_t index, MemRefType type);
 

@@ -3,14 +3,21 @@
 
 // The host splits, runs and joins; the ranks that live here come from the
 // runtime. No status is ignored, and no rank of the ring is begun or ended
-// here: the function says which version of the runtime it is for, and leaves by
-// one way, with its status.
+// here: the function says which version of the runtime and how many ranks it is
+// for, has its arguments' sizes checked, static ones and not, and leaves by one
+// way, with its status.
 // RUN: ring-opt %t/host.mlir --convert-ring-to-llvm | %{check} HOST
 // HOST-LABEL: func.func @f(
 // HOST-SAME:    %[[HOST:[^:]*]]: !llvm.ptr, {{.*}}) -> i32
 // HOST-NOT:     ring_begin
-// HOST:         %[[S0:.*]] = call @ring_host_begin(%[[HOST]], %{{.*}}) : (!llvm.ptr, i32) -> i32
+// HOST:         %[[RANKS:.*]] = arith.constant 4 : i32
+// HOST:         %[[S0:.*]] = call @ring_host_begin(%[[HOST]], %{{.*}}, %[[RANKS]]) : (!llvm.ptr, i32, i32) -> i32
 // HOST:         cf.cond_br %{{.*}}, ^[[EXIT:.*]](%[[S0]] : i32), ^
+// HOST:         %[[DATA:.*]] = llvm.getelementptr
+// HOST-COUNT-4: llvm.extractvalue %{{.*}}[3, {{[0-3]}}]
+// HOST:         %[[EXPECTED:.*]] = llvm.mlir.addressof @ring_sizes_
+// HOST:         %[[C0:.*]] = call @ring_host_check_argument(%[[HOST]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[EXPECTED]])
+// HOST:         cf.cond_br %{{.*}}, ^[[EXIT]](%[[C0]] : i32), ^
 // HOST-NOT:     ring_begin
 // HOST:         call @ring_host_local_ranks(%[[HOST]])
 // HOST:         %[[T:.*]] = memref.get_global @table

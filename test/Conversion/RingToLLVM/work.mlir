@@ -36,6 +36,7 @@
 // RUN: ring-opt %t/operands.mlir --convert-ring-to-llvm --canonicalize | %{check} OPERANDS
 // OPERANDS-LABEL: func.func @f(
 // OPERANDS-SAME:    %[[SQ:[^:]*]]: memref<2x8xi32, strided<[?, ?], offset: ?>>, %[[SK:[^:]*]]: memref<2x?xi32>, %[[N:[^:]*]]: memref<2xi32>, %[[O:[^:]*]]: memref<2xi32>
+// OPERANDS-COUNT-4: call @ring_host_check_argument(
 // OPERANDS-NOT:     llvm.mlir.zero
 // OPERANDS:         %[[D:.*]] = builtin.unrealized_conversion_cast %[[SQ]] : memref<2x8xi32, strided<[?, ?], offset: ?>> to !llvm.struct<[[DESC:.*]]>
 // OPERANDS:         %[[ALIGNED:.*]] = llvm.extractvalue %[[D]][1]
@@ -54,14 +55,16 @@
 // OPERANDS:         call @ring_visibility_init(%[[V:[^,]*]], {{(([^,]*, ){6})}}%[[IDSQ]], %[[IDSK]], %[[LENGTHS]], %[[OFFSETS]])
 // OPERANDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[V]])
 
-// A rank function has its ids as arguments: they are looked at once, before the
-// rounds, and another mask is told apart.
+// A rank function has its ids as arguments: they are looked at once, when it is
+// known that they are all there, and another mask is told apart.
 // RUN: ring-opt %t/rounds.mlir --convert-scf-to-cf --convert-ring-to-llvm --canonicalize | FileCheck %s --check-prefix ROUNDS
 // ROUNDS-LABEL: func.func @f_rank(
-// ROUNDS-DAG:     call @ring_visibility_init(%[[CAUSAL:[^,]*]], %c1_i32
-// ROUNDS-DAG:     call @ring_visibility_init(%[[FULL:[^,]*]], %c0_i32
 // ROUNDS-NOT:     call @ring_visibility_init
 // ROUNDS:         call @ring_begin(
+// ROUNDS-NOT:     call @ring_visibility_init
+// ROUNDS:         call @ring_check_argument(
+// ROUNDS-DAG:     call @ring_visibility_init(%[[CAUSAL:[^,]*]], %c1_i32
+// ROUNDS-DAG:     call @ring_visibility_init(%[[FULL:[^,]*]], %c0_i32
 // ROUNDS-NOT:     call @ring_visibility_init
 // ROUNDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[CAUSAL]])
 // ROUNDS:         call @ring_slices_init({{(([^,]*, ){8})}}%[[CAUSAL]])

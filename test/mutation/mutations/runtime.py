@@ -9,6 +9,7 @@ SLICES = "lib/Runtime/Slices.cpp"
 SHARD = "lib/Runtime/Shard.cpp"
 TABLES = "lib/Runtime/Tables.cpp"
 HOST = "lib/Runtime/Host.cpp"
+ARGUMENTS = "lib/Runtime/Arguments.cpp"
 ALLOCATION = "lib/Runtime/Allocation.cpp"
 
 
@@ -202,18 +203,26 @@ TRANSFERS = [
     Mutation(
         "ranks-not-compared",
         "a program may run on another number of ranks",
-        RUNTIME,
-        "if (ranks != context->size)",
-        "if (false)",
+        ARGUMENTS,
+        "if (compiled == ranks)",
+        "if (true)",
         tests("FailureTest.WrongNumberOfRanks"),
     ),
     Mutation(
         "abi-not-compared",
         "a program of another version of the interface runs",
         HOST,
-        "if (abi_version == RING_ABI_VERSION)",
-        "if (true)",
+        "if (abi_version != RING_ABI_VERSION)",
+        "if (false)",
         tests("AccountingTest.AHostFunctionOfAnotherVersionIsRefused"),
+    ),
+    Mutation(
+        "argument-sizes-not-checked",
+        "a tensor may be smaller than the program was compiled for",
+        ARGUMENTS,
+        "if (!fits)",
+        "if (false)",
+        tests("ArgumentsTest.*"),
     ),
     Mutation(
         "fault-hook-does-nothing",
