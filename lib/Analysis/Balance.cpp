@@ -39,10 +39,9 @@ static int sizeClass(bool longQueries, bool longKeys) {
   return longQueries ? (longKeys ? 0 : 1) : (longKeys ? 3 : 2);
 }
 
-static std::vector<Chunk> weighChunks(int64_t ranks, int64_t queryCount,
+static std::vector<Chunk> weighChunks(int64_t count, int64_t queryCount,
                                       int64_t keyCount,
                                       const PairCounter &pairs) {
-  int64_t count = kBalancedChunksPerRank * ranks;
   // As many ranks as chunks: the cuts are those of the balanced layout.
   std::vector<LayoutEntry> table = contiguousLayout(count, queryCount);
   LayoutView queries{table.data(), static_cast<int64_t>(table.size())};
@@ -113,21 +112,23 @@ static void levelLoads(int64_t ranks, std::vector<Chunk> &chunks) {
   }
 }
 
-/// How much the busiest rank exceeds the mean, in visible pairs or in positions
-/// of its queries or keys.
+/// How much the busiest rank exceeds the mean.
+static double ratio(int64_t ranks, const std::vector<Chunk> &chunks,
+                    int64_t Chunk::*quantity) {
+  std::vector<int64_t> load(ranks, 0);
+  for (const Chunk &chunk : chunks)
+    load[chunk.owner] += chunk.*quantity;
+  double total = std::accumulate(load.begin(), load.end(), 0.0);
+  if (total == 0)
+    return 1;
+  return *std::max_element(load.begin(), load.end()) / (total / ranks);
+}
+
+/// The same of the visible pairs and of the positions, whichever is worse.
 static double worstRatio(int64_t ranks, const std::vector<Chunk> &chunks) {
-  double worst = 1;
-  for (int64_t Chunk::*quantity :
-       {&Chunk::weight, &Chunk::queries, &Chunk::keys}) {
-    std::vector<int64_t> load(ranks, 0);
-    for (const Chunk &chunk : chunks)
-      load[chunk.owner] += chunk.*quantity;
-    double total = std::accumulate(load.begin(), load.end(), 0.0);
-    if (total > 0)
-      worst = std::max(worst, *std::max_element(load.begin(), load.end()) /
-                                  (total / ranks));
-  }
-  return worst;
+  return std::max({ratio(ranks, chunks, &Chunk::weight),
+                   ratio(ranks, chunks, &Chunk::queries),
+                   ratio(ranks, chunks, &Chunk::keys)});
 }
 
 /// Deals the chunks in their order, a group of one chunk a rank at a time. With
@@ -152,6 +153,20 @@ static void dealByWeight(int64_t ranks, std::vector<Chunk> &chunks) {
   levelLoads(ranks, chunks);
 }
 
+/// Deals in the first of three ways that is even enough, or by weight.
+static void deal(int64_t ranks, std::vector<Chunk> &chunks) {
+  // In a deal in order the keys just before a chunk are those of the rank just
+  // before: a window needs few rounds, and each keeps all ranks busy. So such
+  // deals come first, the straight one before the turning one, which evens out
+  // causal masks.
+  constexpr double kEvenEnough = 1.02;
+  dealInOrder(ranks, chunks, /*turning=*/false);
+  if (worstRatio(ranks, chunks) > kEvenEnough)
+    dealInOrder(ranks, chunks, /*turning=*/true);
+  if (worstRatio(ranks, chunks) > kEvenEnough)
+    dealByWeight(ranks, chunks);
+}
+
 PairCounter ring::pairsOf(const PositionalMask &mask, int64_t keyCount) {
   return [mask, keyCount](Interval queries) {
     LayoutEntry ofQueries{0, queries.begin, queries.size(), queries.size(), 1};
@@ -163,19 +178,29 @@ PairCounter ring::pairsOf(const PositionalMask &mask, int64_t keyCount) {
 std::vector<int64_t> ring::balancedOwners(int64_t ranks, int64_t queryCount,
                                           int64_t keyCount,
                                           const PairCounter &pairs) {
-  std::vector<Chunk> chunks = weighChunks(ranks, queryCount, keyCount, pairs);
-  // In a deal in order the keys just before a chunk are those of the rank just
-  // before: a window needs few rounds, and each keeps all ranks busy. So such
-  // deals come first, the straight one before the turning one, which evens out
-  // causal masks.
-  constexpr double kEvenEnough = 1.02;
-  dealInOrder(ranks, chunks, /*turning=*/false);
-  if (worstRatio(ranks, chunks) > kEvenEnough)
-    dealInOrder(ranks, chunks, /*turning=*/true);
-  if (worstRatio(ranks, chunks) > kEvenEnough)
-    dealByWeight(ranks, chunks);
-  std::vector<int64_t> owners(chunks.size());
-  for (const Chunk &chunk : chunks)
+  // Where chunks have about the same work, as those of one long document do, a
+  // rank with one more than the mean is noticed. Then shorter chunks help,
+  // which cost the kernels more; those of one position are the shortest.
+  constexpr double kEvenEnough = 1.04;
+  std::vector<Chunk> best;
+  double bestRatio = 0;
+  for (int64_t perRank = kBalancedChunksPerRank;
+       perRank <= kMostBalancedChunksPerRank; perRank *= 2) {
+    int64_t count = perRank * ranks;
+    if (!best.empty() && count > std::max(queryCount, keyCount))
+      break;
+    std::vector<Chunk> chunks = weighChunks(count, queryCount, keyCount, pairs);
+    deal(ranks, chunks);
+    double ofWork = ratio(ranks, chunks, &Chunk::weight);
+    if (best.empty() || ofWork < bestRatio) {
+      best = std::move(chunks);
+      bestRatio = ofWork;
+    }
+    if (bestRatio <= kEvenEnough)
+      break;
+  }
+  std::vector<int64_t> owners(best.size());
+  for (const Chunk &chunk : best)
     owners[chunk.index] = chunk.owner;
   return owners;
 }

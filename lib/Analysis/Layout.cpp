@@ -134,8 +134,7 @@ std::vector<LayoutEntry>
 ring::chunkedLayout(int64_t ranks, int64_t length,
                     const std::vector<int64_t> &owners) {
   int64_t chunks = static_cast<int64_t>(owners.size());
-  assert(chunks == kBalancedChunksPerRank * ranks &&
-         "one owner for each chunk");
+  assert(chunks % ranks == 0 && "as many chunks for each rank");
   std::vector<std::vector<int64_t>> chunksOf(ranks);
   for (int64_t chunk = 0; chunk < chunks; ++chunk)
     chunksOf[owners[chunk]].push_back(chunk);
@@ -184,7 +183,7 @@ int64_t ring::maxEntries(LayoutKind kind, int64_t ranks) {
   case LayoutKind::Striped:
     return 2 * ranks;
   case LayoutKind::Balanced:
-    return kBalancedChunksPerRank * ranks;
+    return kMostBalancedChunksPerRank * ranks;
   }
   assert(false && "not a layout kind");
   return 0;

@@ -95,7 +95,7 @@ ring_status ring_host_end(ring_host *host, ring_status status);
 
 /* The tables [entries][5] of the queries (tables[0]) and of the keys
  * (tables[1]) of a layout on `ranks` ranks, with room for as many entries as
- * such a layout may need (2 a rank, `balanced` 16); the rest becomes empty
+ * such a layout may need (2 a rank, `balanced` 64); the rest becomes empty
  * entries. Work that `balanced` evens out is what `visibility` lets through. */
 enum {
   RING_LAYOUT_CONTIGUOUS = 0,

@@ -110,7 +110,7 @@
 // KIND0: call @ring_host_tables(%{{[^,]*}}, %c0_i32, %c1_i64,
 // RUN: sed -e 's/<striped, 3>/<zigzag>/' %t/tables.mlir | ring-opt --convert-ring-to-llvm --canonicalize | FileCheck %s --check-prefix=KIND1
 // KIND1: call @ring_host_tables(%{{[^,]*}}, %c1_i32, %c1_i64,
-// RUN: sed -e 's/<striped, 3>/<balanced>/; s/8x5xi64/64x5xi64/g' %t/tables.mlir | ring-opt --convert-ring-to-llvm --canonicalize | FileCheck %s --check-prefix=KIND3
+// RUN: sed -e 's/<striped, 3>/<balanced>/; s/8x5xi64/256x5xi64/g' %t/tables.mlir | ring-opt --convert-ring-to-llvm --canonicalize | FileCheck %s --check-prefix=KIND3
 // KIND3: call @ring_host_tables(%{{[^,]*}}, %c3_i32, %c1_i64,
 
 //--- host.mlir

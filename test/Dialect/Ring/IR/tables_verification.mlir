@@ -54,10 +54,10 @@ func.func @too_few_entries(%s: index, %t: tensor<7x5xi64>, %u: tensor<?x5xi64>) 
 
 // -----
 
-func.func @too_few_entries_for_balanced(%s: index, %t: tensor<47x5xi64>) {
-  // expected-error @+1 {{'ring.tables' op layout table has 47 entries, expected 48 or more for balanced on 3 ranks}}
+func.func @too_few_entries_for_balanced(%s: index, %t: tensor<191x5xi64>) {
+  // expected-error @+1 {{'ring.tables' op layout table has 191 entries, expected 192 or more for balanced on 3 ranks}}
   %r:2 = ring.tables <balanced> ranks 3 sizes(%s, %s) outs(%t, %t)
-    : (index, index, tensor<47x5xi64>, tensor<47x5xi64>) -> (tensor<47x5xi64>, tensor<47x5xi64>)
+    : (index, index, tensor<191x5xi64>, tensor<191x5xi64>) -> (tensor<191x5xi64>, tensor<191x5xi64>)
   return
 }
 

@@ -16,7 +16,7 @@
 // BALANCED-SAME:    %[[X:[^:]*]]: tensor<2x1x48x4xf32>, %[[B:[^:]*]]: tensor<2x1x48x48xf32>, %[[SQ:[^:]*]]: tensor<2x48xi32>, %[[SK:[^:]*]]: tensor<2x48xi32>, %[[N:[^:]*]]: tensor<2xi32>)
 // BALANCED-DAG:     %[[LQ:.*]] = arith.constant 48 : index
 // BALANCED-DAG:     %[[LK:.*]] = arith.constant 48 : index
-// BALANCED:         %[[ENTRIES:.*]] = arith.constant 32 : index
+// BALANCED:         %[[ENTRIES:.*]] = arith.constant 128 : index
 // BALANCED:         %[[TQ:.*]] = tensor.empty(%[[ENTRIES]]) : tensor<?x5xi64>
 // BALANCED:         %[[TK:.*]] = tensor.empty(%[[ENTRIES]]) : tensor<?x5xi64>
 // BALANCED:         %[[T:.*]]:2 = ring.tables <balanced> ranks 2 sizes(%{{.*}}, %{{.*}}) segments(%[[SQ]], %[[SK]]) lengths(%[[N]]) mask(<causal>) outs(%[[TQ]], %[[TK]])
@@ -89,7 +89,7 @@
 // STRIPED: ring.tables <striped, 3> ranks 2
 // REDEFINE: %{layout} = balanced
 // RUN: %{form2} | %{check} ROOM
-// ROOM: %[[ENTRIES:.*]] = arith.constant 32 : index
+// ROOM: %[[ENTRIES:.*]] = arith.constant 128 : index
 // ROOM: tensor.empty(%[[ENTRIES]])
 // ROOM: tensor.empty(%[[ENTRIES]])
 // ROOM: ring.tables <balanced> ranks 2

@@ -75,7 +75,8 @@ def Ring_LayoutAttr : Ring_Attr<"Layout", "layout"> {
       causal work;
     - `striped, G`: block-cyclic with G consecutive positions a block
       (1 where G is left out);
-    - `balanced`: 16 chunks a rank, dealt by the area that the mask leaves.
+    - `balanced`: 16 chunks a rank, or up to 64 where so few cannot be dealt
+      evenly, by the area that the mask leaves.
 
     Chunk k of C covers floor(k*S/C) to floor((k+1)*S/C), so any sequence length
     works. What passes and programs use is the table made from the layout:
