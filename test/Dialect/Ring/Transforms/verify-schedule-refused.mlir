@@ -280,6 +280,7 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
   %sum = arith.constant dense<0.0> : !r
   %out = tensor.empty() : !b
   %rank = shard.process_linear_index on @ring : index
+  // expected-note @below {{it comes from 'tensor.empty'}}
   %u = tensor.empty() : !t
   // expected-error @below {{cannot verify: a table, ids or lengths are neither a constant nor an argument on rank 0}}
   %w0 = ring.slices at(%rank, %rank in %u, %t) : !t, !t
