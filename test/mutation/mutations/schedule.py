@@ -6,14 +6,19 @@ FOLDER = "lib/Dialect/Ring/Transforms/"
 CHECKS = FOLDER + "ScheduleChecks.cpp"
 TABLES = FOLDER + "ScheduleTables.cpp"
 INTERPRETER = FOLDER + "ScheduleInterpreter.cpp"
+VALUES = FOLDER + "ScheduleValues.cpp"
+DIFFERENCE = FOLDER + "ScheduleDifference.cpp"
 
 
 def verify_test(part):
     return lit(f"Dialect/Ring/Transforms/verify-schedule{part}.mlir")
 
 
+ATTENTION = verify_test("-attention")
+CALLS = verify_test("-calls")
 ERRORS = verify_test("-errors")
 REFUSED = verify_test("-refused")
+RESULTS = verify_test("-results")
 RUN_TIME = verify_test("-run-time")
 SLOTS = verify_test("-slots")
 STATES = verify_test("-states")
@@ -163,10 +168,10 @@ OF_COMPUTATIONS = [
     ),
     Mutation(
         "verify-nothing-computed",
-        "a result need not be computed from any block",
+        "a step that enters no result may be what all are compared with",
         CHECKS,
-        "  FinalizeOp finalize = traces[0]",
-        "  return success();\n  FinalizeOp finalize = traces[0]",
+        "return count > 0;",
+        "return count >= 0;",
         STATES,
     ),
     Mutation(
@@ -183,7 +188,7 @@ OF_STATES = [
     Mutation(
         "verify-same-mask",
         "the mask may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (slicesA.getMaskAttr() != slicesB.getMaskAttr())",
         "if (false)",
         STATES,
@@ -191,7 +196,7 @@ OF_STATES = [
     Mutation(
         "verify-same-tables",
         "tables, ids and lengths may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (workA.inputs != workB.inputs)",
         "if (false)",
         STATES,
@@ -199,7 +204,7 @@ OF_STATES = [
     Mutation(
         "verify-same-scale",
         "the scale may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (a.op.getScaleAttr() != b.op.getScaleAttr())",
         "if (false)",
         STATES,
@@ -207,7 +212,7 @@ OF_STATES = [
     Mutation(
         "verify-same-softcap",
         "the softcap may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (a.op.getSoftcapAttr() != b.op.getSoftcapAttr())",
         "if (false)",
         STATES,
@@ -215,7 +220,7 @@ OF_STATES = [
     Mutation(
         "verify-same-query",
         "the queries may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (a.query.position != b.query.position)",
         "if (false)",
         STATES,
@@ -224,7 +229,7 @@ OF_STATES = [
         "verify-same-key",
         "the keys may change between rounds",
         CHECKS,
-        "if (what.empty() && key.argument != referenceKey.argument)",
+        "if (what.empty() && key.argument != reference->key)",
         "if (false)",
         STATES,
     ),
@@ -239,7 +244,7 @@ OF_STATES = [
     Mutation(
         "verify-one-state",
         "acc, max and sum may be of different states",
-        INTERPRETER,
+        VALUES,
         "value.index != known[0].index ||",
         "",
         STATES,
@@ -247,7 +252,7 @@ OF_STATES = [
     Mutation(
         "verify-parts-of-state",
         "acc, max and sum may change places",
-        INTERPRETER,
+        VALUES,
         "value.part != static_cast<int64_t>(part))",
         "false)",
         STATES,
@@ -255,7 +260,7 @@ OF_STATES = [
     Mutation(
         "verify-first-state",
         "the first state may be filled with anything",
-        INTERPRETER,
+        VALUES,
         "if (!isFilledWith(value.attribute, part == 1 ? infinity : zero))",
         "if (false)",
         STATES,
@@ -310,7 +315,194 @@ OF_STATES = [
     ),
 ]
 
+OF_ATTENTION = [
+    Mutation(
+        "verify-same-bias",
+        "the bias may change between rounds",
+        DIFFERENCE,
+        "if (a.bias != b.bias)",
+        "if (false)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-score",
+        "the score region may change between rounds",
+        DIFFERENCE,
+        "if (!haveSameScore(a, b))",
+        "if (false)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-captures",
+        "what a score region uses may change between rounds",
+        DIFFERENCE,
+        "if (a.captures != b.captures)",
+        "if (false)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-score-ops",
+        "a score region may hold other ops in another round",
+        DIFFERENCE,
+        "if (&scoreA == &scoreB)",
+        "if (true)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-score-operands",
+        "ops of a score region may have other operands in another round",
+        DIFFERENCE,
+        "success(corresponding.lookup(valueA) == valueB)",
+        "success()",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-captures-by-identity",
+        "regions of two rounds must use one and the same value",
+        DIFFERENCE,
+        "zip_equal(usedA, usedB)",
+        "zip_equal(usedA, usedA)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-bias-travels",
+        "a bias may have travelled",
+        VALUES,
+        "known.kind == Kind::Block && known.index == BlockRef::kOwn",
+        "known.kind == Kind::Block",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-bias-constant",
+        "all ranks may have the same rows of a bias",
+        INTERPRETER,
+        "if (bias && !bias->isArgument() &&",
+        "if (false && bias &&",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-sinks",
+        "ranks or results may have other sinks",
+        DIFFERENCE,
+        "if (a.sinks != b.sinks)",
+        "if (false)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-same-empty-rows",
+        "empty rows may be others on another rank",
+        DIFFERENCE,
+        "if (emptyRows(a.op) != emptyRows(b.op))",
+        "if (false)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-empty-rows-zero",
+        "empty_rows(zero) is another than none",
+        DIFFERENCE,
+        "value_or(EmptyRows::Zero)",
+        "value_or(EmptyRows::Uniform)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-same-mean",
+        "means may be others on another rank",
+        DIFFERENCE,
+        "if (a.mean != b.mean)",
+        "if (false)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-all-results",
+        "only the first result is looked at",
+        CHECKS,
+        "for (int64_t finalized : trace.returned) {",
+        "for (int64_t finalized : ArrayRef(trace.returned).take_front()) {",
+        RESULTS,
+    ),
+]
+
 OF_TABLES = [
+    Mutation(
+        "verify-bias-table",
+        "the bias may be cut by any table",
+        TABLES,
+        "failed(checkBias())",
+        "false",
+        CALLS,
+    ),
+    Mutation(
+        "verify-key-table",
+        "the keys may be cut by any table",
+        TABLES,
+        "failed(checkCut(step.key, keyTable))",
+        "false",
+        CALLS,
+    ),
+    Mutation(
+        "verify-value-table",
+        "the values may be cut by any table",
+        TABLES,
+        "failed(checkCut(step.value, keyTable))",
+        "false",
+        RUN_TIME,
+    ),
+    Mutation(
+        "verify-cut-dimension",
+        "tensors may be cut along any dimension",
+        TABLES,
+        "if (op.getDim() != static_cast<uint64_t>(kSequenceDim))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-bias",
+        "the columns of a bias with one row may be cut",
+        TABLES,
+        "return checkWhole(*step.event.bias, op);",
+        "return success();",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-ids",
+        "ids may be cut",
+        TABLES,
+        "if (input && failed(checkWhole(*input, step.work.op)))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-captures",
+        "what a score region looks up may be cut",
+        TABLES,
+        "if (failed(checkWhole(capture, step.event.op)))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-mean",
+        "means may be cut",
+        TABLES,
+        "if (input && failed(checkWhole(*input, step.finalized.op)))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-dense-table",
+        "a table whose entries are unknown may be anything",
+        TABLES,
+        "if (!table)",
+        "if (!table)\n          continue;\n        if (!table)",
+        REFUSED,
+    ),
+    Mutation(
+        "verify-partition-once",
+        "only the query tables give each position one owner",
+        TABLES,
+        'constexpr StringLiteral names[] = {"query", "key"};',
+        'constexpr StringLiteral names[] = {"query"};',
+        TABLE_ERRORS,
+    ),
     Mutation(
         "verify-two-owners",
         "a position may have two owners",
@@ -355,8 +547,7 @@ OF_TABLES = [
         "verify-gather-table",
         "the gathers may have another table than the work lists",
         TABLES,
-        """checkSame(gather, gather.getTable(), slices, queryTable, call,
-                         ranks)""",
+        "checkBoundary(gather, queryTable)",
         "success()",
         TABLE_ERRORS,
     ),
@@ -372,8 +563,8 @@ OF_TABLES = [
         "verify-scattered",
         "a local tensor may come from anywhere",
         TABLES,
-        "if (!scatter)",
-        "if (!scatter)\n      continue;\n    if (!scatter)",
+        "if (!scatter)\n    return call",
+        "if (!scatter)\n    return success();\n  if (!scatter)\n    return call",
         TABLE_ERRORS,
     ),
     Mutation(
@@ -386,4 +577,10 @@ OF_TABLES = [
     ),
 ]
 
-MUTATIONS = [*OF_TRANSFERS, *OF_COMPUTATIONS, *OF_STATES, *OF_TABLES]
+MUTATIONS = [
+    *OF_TRANSFERS,
+    *OF_COMPUTATIONS,
+    *OF_STATES,
+    *OF_ATTENTION,
+    *OF_TABLES,
+]

@@ -87,85 +87,145 @@ static LogicalResult checkPartition(SlicesOp op, StringRef table,
   return success();
 }
 
-/// `table`, of the op `by` on the host, is the one of the work list: an equal
-/// constant, or what `call` gives for the work list's argument.
-static LogicalResult checkSame(Operation *by, Value table, SlicesOp slices,
-                               Value expected, func::CallOp call,
-                               int64_t ranks) {
+namespace {
+/// Checks that a call gives the ranks what they compute with.
+class CallChecks {
+public:
+  CallChecks(func::CallOp call, AttentionStep step, int64_t ranks)
+      : call(call), step(step), ranks(ranks) {}
+
+  LogicalResult run();
+
+private:
+  /// A scatter or gather is along the sequence, by the work list's table.
+  template <typename BoundaryOp>
+  LogicalResult checkBoundary(BoundaryOp op, const FixedInput &expected);
+  LogicalResult checkCut(int64_t argument, const FixedInput &table);
+  LogicalResult checkBias();
+  LogicalResult checkWhole(const FixedInput &input, Operation *user);
+
+  func::CallOp call;
+  AttentionStep step;
+  int64_t ranks;
+};
+} // namespace
+
+/// Dimension of query, key, value, bias, out and lse that is cut.
+static constexpr int64_t kSequenceDim = 2;
+
+template <typename BoundaryOp>
+LogicalResult CallChecks::checkBoundary(BoundaryOp op,
+                                        const FixedInput &expected) {
+  if (op.getDim() != static_cast<uint64_t>(kSequenceDim))
+    return op.emitError("is along dimension ")
+           << op.getDim() << ", expected the sequence, dimension "
+           << kSequenceDim;
+  Value table = withoutCasts(op.getTable());
   bool same = false;
-  if (auto argument = dyn_cast<BlockArgument>(expected)) {
-    Value given = call.getOperand(argument.getArgNumber());
-    auto tables = withoutCasts(given).getDefiningOp<TablesOp>();
+  if (expected.isArgument()) {
+    Value given = withoutCasts(call.getOperand(expected.argument));
+    auto tables = given.getDefiningOp<TablesOp>();
     if (!tables)
       return call.emitError("cannot verify: argument ")
-             << argument.getArgNumber() << " does not come from ring.tables";
+             << expected.argument << " does not come from ring.tables";
     if (tables.getRanks() != static_cast<uint64_t>(ranks))
       return tables.emitError("makes tables for ")
              << tables.getRanks() << " ranks, the program runs on " << ranks;
-    same = withoutCasts(given) == withoutCasts(table);
+    same = given == table;
   } else {
-    Attribute got, wanted;
-    if (!matchPattern(expected, m_Constant(&wanted)))
-      return slices.emitError("cannot verify: layout table is neither a "
-                              "constant nor an argument");
-    same = matchPattern(table, m_Constant(&got)) && got == wanted;
+    Attribute got;
+    same = matchPattern(table, m_Constant(&got)) && got == expected.constant;
   }
   if (same)
     return success();
   InFlightDiagnostic diag =
-      by->emitError("layout table is not the one that the ranks compute with");
-  diag.attachNote(slices.getLoc()) << "the work list is here";
+      op.emitError("layout table is not the one that the ranks compute with");
+  diag.attachNote(step.work.op.getLoc()) << "the work list is here";
   return diag;
 }
 
-/// A call of the rank function, for one of its computations on own blocks.
-static LogicalResult checkCall(func::CallOp call, const ComputeEvent &event,
-                               SlicesOp slices, int64_t ranks) {
-  Value queryTable = slices.getQueryTable(), keyTable = slices.getKeyTable();
-  std::pair<BlockRef, Value> blocks[] = {{event.query, queryTable},
-                                         {event.key, keyTable},
-                                         {event.value, keyTable}};
-  for (auto [block, table] : blocks) {
-    if (!block.isOwn())
-      continue;
-    auto scatter = call.getOperand(block.position).getDefiningOp<ScatterOp>();
-    if (!scatter)
-      return call.emitError("cannot verify: argument ")
-             << block.position << " does not come from ring.scatter";
-    if (failed(
-            checkSame(scatter, scatter.getTable(), slices, table, call, ranks)))
+LogicalResult CallChecks::checkCut(int64_t argument, const FixedInput &table) {
+  auto scatter = call.getOperand(argument).getDefiningOp<ScatterOp>();
+  if (!scatter)
+    return call.emitError("cannot verify: argument ")
+           << argument << " does not come from ring.scatter";
+  return checkBoundary(scatter, table);
+}
+
+/// Every rank has an operand that is not cut as it is: what is known of
+/// positions is of those of the whole sequences.
+LogicalResult CallChecks::checkWhole(const FixedInput &input, Operation *user) {
+  if (!input.isArgument())
+    return success();
+  auto scatter = call.getOperand(input.argument).getDefiningOp<ScatterOp>();
+  if (!scatter)
+    return success();
+  InFlightDiagnostic diag = scatter.emitError("cuts argument ")
+                            << input.argument
+                            << ", which every rank needs whole";
+  diag.attachNote(user->getLoc()) << "the ranks use it here";
+  return diag;
+}
+
+/// A bias with a row for each query is cut like the queries.
+LogicalResult CallChecks::checkBias() {
+  if (!step.event.bias)
+    return success();
+  OnlineAttentionOp op = step.event.op;
+  if (cast<ShapedType>(op.getBias().getType()).getDimSize(kSequenceDim) == 1)
+    return checkWhole(*step.event.bias, op);
+  return checkCut(step.event.bias->argument, *step.work.inputs[0]);
+}
+
+LogicalResult CallChecks::run() {
+  const FixedInput &queryTable = *step.work.inputs[0],
+                   &keyTable = *step.work.inputs[1];
+  if (failed(checkCut(step.event.query.position, queryTable)) ||
+      failed(checkCut(step.key, keyTable)) ||
+      failed(checkCut(step.value, keyTable)) || failed(checkBias()))
+    return failure();
+  for (const std::optional<FixedInput> &input : step.work.inputs)
+    if (input && failed(checkWhole(*input, step.work.op)))
       return failure();
-  }
+  for (const FixedInput &capture : step.event.captures)
+    if (failed(checkWhole(capture, step.event.op)))
+      return failure();
+  for (const std::optional<FixedInput> &input :
+       {step.finalized.sinks, step.finalized.mean})
+    if (input && failed(checkWhole(*input, step.finalized.op)))
+      return failure();
   for (Operation *user : call->getUsers()) {
     auto gather = dyn_cast<GatherOp>(user);
     if (!gather)
       return user->emitError("cannot verify: a rank's result is used by '")
              << user->getName() << "', expected ring.gather";
-    if (failed(checkSame(gather, gather.getTable(), slices, queryTable, call,
-                         ranks)))
+    if (failed(checkBoundary(gather, queryTable)))
       return failure();
   }
   return success();
 }
 
-LogicalResult mlir::ring::checkTables(func::FuncOp function,
-                                      const RankTrace &trace, int64_t ranks) {
+LogicalResult mlir::ring::checkPartitions(ArrayRef<RankTrace> traces) {
+  constexpr StringLiteral names[] = {"query", "key"};
+  auto ranks = static_cast<int64_t>(traces.size());
   DenseSet<Attribute> checked;
-  for (const WorkList &work : trace.workLists) {
-    SlicesOp op = work.op;
-    std::pair<StringRef, Value> tables[] = {{"query", op.getQueryTable()},
-                                            {"key", op.getKeyTable()}};
-    for (auto [name, value] : tables) {
-      Attribute constant;
-      std::optional<std::vector<::ring::LayoutEntry>> table = parseTable(value);
-      if (table && matchPattern(value, m_Constant(&constant)) &&
-          checked.insert(constant).second &&
-          failed(checkPartition(op, name, *table, ranks)))
-        return failure();
-    }
-  }
-  if (trace.computations.empty())
-    return success();
+  for (const RankTrace &trace : traces)
+    for (const WorkList &work : trace.workLists)
+      for (auto [name, input] : llvm::zip(names, work.inputs)) {
+        if (input->isArgument() || !checked.insert(input->constant).second)
+          continue;
+        auto table = parseTable(input->constant);
+        if (!table)
+          return SlicesOp(work.op).emitError("cannot verify: ")
+                 << name << " table is no dense constant";
+        if (failed(checkPartition(work.op, name, *table, ranks)))
+          return failure();
+      }
+  return success();
+}
+
+LogicalResult mlir::ring::checkCalls(func::FuncOp function,
+                                     const AttentionStep &step, int64_t ranks) {
   auto module = function->getParentOfType<ModuleOp>();
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(function, module);
@@ -173,8 +233,7 @@ LogicalResult mlir::ring::checkTables(func::FuncOp function,
     return success();
   for (SymbolTable::SymbolUse use : *uses)
     if (auto call = dyn_cast<func::CallOp>(use.getUser()))
-      for (const ComputeEvent &event : trace.computations)
-        if (failed(checkCall(call, event, trace.workOf(event).op, ranks)))
-          return failure();
+      if (failed(CallChecks(call, step, ranks).run()))
+        return failure();
   return success();
 }
