@@ -5,6 +5,7 @@ from .mutation import Mutation, lit
 FOLDER = "lib/Dialect/Ring/Transforms/"
 CHECKS = FOLDER + "ScheduleChecks.cpp"
 TABLES = FOLDER + "ScheduleTables.cpp"
+HOST = FOLDER + "ScheduleCalls.cpp"
 INTERPRETER = FOLDER + "ScheduleInterpreter.cpp"
 VALUES = FOLDER + "ScheduleValues.cpp"
 DIFFERENCE = FOLDER + "ScheduleDifference.cpp"
@@ -426,15 +427,31 @@ OF_TABLES = [
     Mutation(
         "verify-bias-table",
         "the bias may be cut by any table",
-        TABLES,
+        HOST,
         "failed(checkBias())",
         "false",
         CALLS,
     ),
     Mutation(
+        "verify-query-table",
+        "the queries may be cut by any table",
+        HOST,
+        "failed(checkCut(step.event.query.position, queryTable))",
+        "false",
+        RUN_TIME,
+    ),
+    Mutation(
+        "verify-finalized",
+        "results may be of other clauses of ring.finalize",
+        CHECKS,
+        "StringRef what = findDifference(reference->finalized, event);",
+        'StringRef what = "";',
+        RESULTS,
+    ),
+    Mutation(
         "verify-key-table",
         "the keys may be cut by any table",
-        TABLES,
+        HOST,
         "failed(checkCut(step.key, keyTable))",
         "false",
         CALLS,
@@ -442,7 +459,7 @@ OF_TABLES = [
     Mutation(
         "verify-value-table",
         "the values may be cut by any table",
-        TABLES,
+        HOST,
         "failed(checkCut(step.value, keyTable))",
         "false",
         RUN_TIME,
@@ -450,7 +467,7 @@ OF_TABLES = [
     Mutation(
         "verify-cut-dimension",
         "tensors may be cut along any dimension",
-        TABLES,
+        HOST,
         "if (op.getDim() != static_cast<uint64_t>(kSequenceDim))",
         "if (false)",
         CALLS,
@@ -458,7 +475,7 @@ OF_TABLES = [
     Mutation(
         "verify-whole-bias",
         "the columns of a bias with one row may be cut",
-        TABLES,
+        HOST,
         "return checkWhole(*step.event.bias, op);",
         "return success();",
         CALLS,
@@ -466,7 +483,7 @@ OF_TABLES = [
     Mutation(
         "verify-whole-ids",
         "ids may be cut",
-        TABLES,
+        HOST,
         "if (input && failed(checkWhole(*input, step.work.op)))",
         "if (false)",
         CALLS,
@@ -474,7 +491,7 @@ OF_TABLES = [
     Mutation(
         "verify-whole-captures",
         "what a score region looks up may be cut",
-        TABLES,
+        HOST,
         "if (failed(checkWhole(capture, step.event.op)))",
         "if (false)",
         CALLS,
@@ -482,7 +499,7 @@ OF_TABLES = [
     Mutation(
         "verify-whole-mean",
         "means may be cut",
-        TABLES,
+        HOST,
         "if (input && failed(checkWhole(*input, step.finalized.op)))",
         "if (false)",
         CALLS,
@@ -538,7 +555,7 @@ OF_TABLES = [
     Mutation(
         "verify-same-table",
         "scatters and gathers may have another table than the work lists",
-        TABLES,
+        HOST,
         "if (same)",
         "if (true)",
         TABLE_ERRORS,
@@ -546,7 +563,7 @@ OF_TABLES = [
     Mutation(
         "verify-gather-table",
         "the gathers may have another table than the work lists",
-        TABLES,
+        HOST,
         "checkBoundary(gather, queryTable)",
         "success()",
         TABLE_ERRORS,
@@ -554,7 +571,7 @@ OF_TABLES = [
     Mutation(
         "verify-ranks-of-tables",
         "tables made at run time may be for another number of ranks",
-        TABLES,
+        HOST,
         "if (tables.getRanks() != static_cast<uint64_t>(ranks))",
         "if (false)",
         RUN_TIME,
@@ -562,7 +579,7 @@ OF_TABLES = [
     Mutation(
         "verify-scattered",
         "a local tensor may come from anywhere",
-        TABLES,
+        HOST,
         "if (!scatter)\n    return call",
         "if (!scatter)\n    return success();\n  if (!scatter)\n    return call",
         TABLE_ERRORS,
@@ -570,7 +587,7 @@ OF_TABLES = [
     Mutation(
         "verify-gathered",
         "a local result may be used by anything",
-        TABLES,
+        HOST,
         "if (!gather)",
         "if (!gather)\n      continue;\n    if (!gather)",
         TABLE_ERRORS,

@@ -11,19 +11,12 @@
 
 #include "ScheduleTrace.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
 namespace mlir::ring {
 
 /// Checks that each constant table of the work lists gives every position to
 /// one of the ranks, of which there is a trace each, once. Tables that are no
 /// constants are not looked at.
 LogicalResult checkPartitions(ArrayRef<RankTrace> traces);
-
-/// Checks that the host cuts and joins by the tables of the attention that
-/// `function` computes, and gives the ranks whole what is not cut.
-LogicalResult checkCalls(func::FuncOp function, const AttentionStep &step,
-                         int64_t ranks);
 
 } // namespace mlir::ring
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScheduleCalls.h"
 #include "ScheduleChecks.h"
 #include "ScheduleInterpreter.h"
 #include "ScheduleTables.h"
