@@ -5,15 +5,21 @@ from .mutation import Mutation, lit
 FOLDER = "lib/Dialect/Ring/Transforms/"
 CHECKS = FOLDER + "ScheduleChecks.cpp"
 TABLES = FOLDER + "ScheduleTables.cpp"
+HOST = FOLDER + "ScheduleCalls.cpp"
 INTERPRETER = FOLDER + "ScheduleInterpreter.cpp"
+VALUES = FOLDER + "ScheduleValues.cpp"
+DIFFERENCE = FOLDER + "ScheduleDifference.cpp"
 
 
 def verify_test(part):
     return lit(f"Dialect/Ring/Transforms/verify-schedule{part}.mlir")
 
 
+ATTENTION = verify_test("-attention")
+CALLS = verify_test("-calls")
 ERRORS = verify_test("-errors")
 REFUSED = verify_test("-refused")
+RESULTS = verify_test("-results")
 RUN_TIME = verify_test("-run-time")
 SLOTS = verify_test("-slots")
 STATES = verify_test("-states")
@@ -163,10 +169,10 @@ OF_COMPUTATIONS = [
     ),
     Mutation(
         "verify-nothing-computed",
-        "a result need not be computed from any block",
+        "a step that enters no result may be what all are compared with",
         CHECKS,
-        "  FinalizeOp finalize = traces[0]",
-        "  return success();\n  FinalizeOp finalize = traces[0]",
+        "return count > 0;",
+        "return count >= 0;",
         STATES,
     ),
     Mutation(
@@ -183,7 +189,7 @@ OF_STATES = [
     Mutation(
         "verify-same-mask",
         "the mask may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (slicesA.getMaskAttr() != slicesB.getMaskAttr())",
         "if (false)",
         STATES,
@@ -191,7 +197,7 @@ OF_STATES = [
     Mutation(
         "verify-same-tables",
         "tables, ids and lengths may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (workA.inputs != workB.inputs)",
         "if (false)",
         STATES,
@@ -199,7 +205,7 @@ OF_STATES = [
     Mutation(
         "verify-same-scale",
         "the scale may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (a.op.getScaleAttr() != b.op.getScaleAttr())",
         "if (false)",
         STATES,
@@ -207,7 +213,7 @@ OF_STATES = [
     Mutation(
         "verify-same-softcap",
         "the softcap may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (a.op.getSoftcapAttr() != b.op.getSoftcapAttr())",
         "if (false)",
         STATES,
@@ -215,7 +221,7 @@ OF_STATES = [
     Mutation(
         "verify-same-query",
         "the queries may change between rounds",
-        CHECKS,
+        DIFFERENCE,
         "if (a.query.position != b.query.position)",
         "if (false)",
         STATES,
@@ -224,7 +230,7 @@ OF_STATES = [
         "verify-same-key",
         "the keys may change between rounds",
         CHECKS,
-        "if (what.empty() && key.argument != referenceKey.argument)",
+        "if (what.empty() && key.argument != reference->key)",
         "if (false)",
         STATES,
     ),
@@ -239,7 +245,7 @@ OF_STATES = [
     Mutation(
         "verify-one-state",
         "acc, max and sum may be of different states",
-        INTERPRETER,
+        VALUES,
         "value.index != known[0].index ||",
         "",
         STATES,
@@ -247,7 +253,7 @@ OF_STATES = [
     Mutation(
         "verify-parts-of-state",
         "acc, max and sum may change places",
-        INTERPRETER,
+        VALUES,
         "value.part != static_cast<int64_t>(part))",
         "false)",
         STATES,
@@ -255,7 +261,7 @@ OF_STATES = [
     Mutation(
         "verify-first-state",
         "the first state may be filled with anything",
-        INTERPRETER,
+        VALUES,
         "if (!isFilledWith(value.attribute, part == 1 ? infinity : zero))",
         "if (false)",
         STATES,
@@ -310,7 +316,210 @@ OF_STATES = [
     ),
 ]
 
+OF_ATTENTION = [
+    Mutation(
+        "verify-same-bias",
+        "the bias may change between rounds",
+        DIFFERENCE,
+        "if (a.bias != b.bias)",
+        "if (false)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-score",
+        "the score region may change between rounds",
+        DIFFERENCE,
+        "if (!haveSameScore(a, b))",
+        "if (false)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-captures",
+        "what a score region uses may change between rounds",
+        DIFFERENCE,
+        "if (a.captures != b.captures)",
+        "if (false)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-score-ops",
+        "a score region may hold other ops in another round",
+        DIFFERENCE,
+        "if (&scoreA == &scoreB)",
+        "if (true)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-score-operands",
+        "ops of a score region may have other operands in another round",
+        DIFFERENCE,
+        "success(corresponding.lookup(valueA) == valueB)",
+        "success()",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-captures-by-identity",
+        "regions of two rounds must use one and the same value",
+        DIFFERENCE,
+        "zip_equal(usedA, usedB)",
+        "zip_equal(usedA, usedA)",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-bias-travels",
+        "a bias may have travelled",
+        VALUES,
+        "known.kind == Kind::Block && known.index == BlockRef::kOwn",
+        "known.kind == Kind::Block",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-bias-constant",
+        "all ranks may have the same rows of a bias",
+        INTERPRETER,
+        "if (bias && !bias->isArgument() &&",
+        "if (false && bias &&",
+        ATTENTION,
+    ),
+    Mutation(
+        "verify-same-sinks",
+        "ranks or results may have other sinks",
+        DIFFERENCE,
+        "if (a.sinks != b.sinks)",
+        "if (false)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-same-empty-rows",
+        "empty rows may be others on another rank",
+        DIFFERENCE,
+        "if (emptyRows(a.op) != emptyRows(b.op))",
+        "if (false)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-empty-rows-zero",
+        "empty_rows(zero) is another than none",
+        DIFFERENCE,
+        "value_or(EmptyRows::Zero)",
+        "value_or(EmptyRows::Uniform)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-same-mean",
+        "means may be others on another rank",
+        DIFFERENCE,
+        "if (a.mean != b.mean)",
+        "if (false)",
+        RESULTS,
+    ),
+    Mutation(
+        "verify-all-results",
+        "only the first result is looked at",
+        CHECKS,
+        "for (int64_t finalized : trace.returned) {",
+        "for (int64_t finalized : ArrayRef(trace.returned).take_front()) {",
+        RESULTS,
+    ),
+]
+
 OF_TABLES = [
+    Mutation(
+        "verify-bias-table",
+        "the bias may be cut by any table",
+        HOST,
+        "failed(checkBias())",
+        "false",
+        CALLS,
+    ),
+    Mutation(
+        "verify-query-table",
+        "the queries may be cut by any table",
+        HOST,
+        "failed(checkCut(step.event.query.position, queryTable))",
+        "false",
+        RUN_TIME,
+    ),
+    Mutation(
+        "verify-finalized",
+        "results may be of other clauses of ring.finalize",
+        CHECKS,
+        "StringRef what = findDifference(reference->finalized, event);",
+        'StringRef what = "";',
+        RESULTS,
+    ),
+    Mutation(
+        "verify-key-table",
+        "the keys may be cut by any table",
+        HOST,
+        "failed(checkCut(step.key, keyTable))",
+        "false",
+        CALLS,
+    ),
+    Mutation(
+        "verify-value-table",
+        "the values may be cut by any table",
+        HOST,
+        "failed(checkCut(step.value, keyTable))",
+        "false",
+        RUN_TIME,
+    ),
+    Mutation(
+        "verify-cut-dimension",
+        "tensors may be cut along any dimension",
+        HOST,
+        "if (op.getDim() != static_cast<uint64_t>(kSequenceDim))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-bias",
+        "the columns of a bias with one row may be cut",
+        HOST,
+        "return checkWhole(*step.event.bias, op);",
+        "return success();",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-ids",
+        "ids may be cut",
+        HOST,
+        "if (input && failed(checkWhole(*input, step.work.op)))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-captures",
+        "what a score region looks up may be cut",
+        HOST,
+        "if (failed(checkWhole(capture, step.event.op)))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-whole-mean",
+        "means may be cut",
+        HOST,
+        "if (input && failed(checkWhole(*input, step.finalized.op)))",
+        "if (false)",
+        CALLS,
+    ),
+    Mutation(
+        "verify-dense-table",
+        "a table whose entries are unknown may be anything",
+        TABLES,
+        "if (!table)",
+        "if (!table)\n          continue;\n        if (!table)",
+        REFUSED,
+    ),
+    Mutation(
+        "verify-partition-once",
+        "only the query tables give each position one owner",
+        TABLES,
+        'constexpr StringLiteral names[] = {"query", "key"};',
+        'constexpr StringLiteral names[] = {"query"};',
+        TABLE_ERRORS,
+    ),
     Mutation(
         "verify-two-owners",
         "a position may have two owners",
@@ -346,7 +555,7 @@ OF_TABLES = [
     Mutation(
         "verify-same-table",
         "scatters and gathers may have another table than the work lists",
-        TABLES,
+        HOST,
         "if (same)",
         "if (true)",
         TABLE_ERRORS,
@@ -354,16 +563,15 @@ OF_TABLES = [
     Mutation(
         "verify-gather-table",
         "the gathers may have another table than the work lists",
-        TABLES,
-        """checkSame(gather, gather.getTable(), slices, queryTable, call,
-                         ranks)""",
+        HOST,
+        "checkBoundary(gather, queryTable)",
         "success()",
         TABLE_ERRORS,
     ),
     Mutation(
         "verify-ranks-of-tables",
         "tables made at run time may be for another number of ranks",
-        TABLES,
+        HOST,
         "if (tables.getRanks() != static_cast<uint64_t>(ranks))",
         "if (false)",
         RUN_TIME,
@@ -371,19 +579,25 @@ OF_TABLES = [
     Mutation(
         "verify-scattered",
         "a local tensor may come from anywhere",
-        TABLES,
-        "if (!scatter)",
-        "if (!scatter)\n      continue;\n    if (!scatter)",
+        HOST,
+        "if (!scatter)\n    return call",
+        "if (!scatter)\n    return success();\n  if (!scatter)\n    return call",
         TABLE_ERRORS,
     ),
     Mutation(
         "verify-gathered",
         "a local result may be used by anything",
-        TABLES,
+        HOST,
         "if (!gather)",
         "if (!gather)\n      continue;\n    if (!gather)",
         TABLE_ERRORS,
     ),
 ]
 
-MUTATIONS = [*OF_TRANSFERS, *OF_COMPUTATIONS, *OF_STATES, *OF_TABLES]
+MUTATIONS = [
+    *OF_TRANSFERS,
+    *OF_COMPUTATIONS,
+    *OF_STATES,
+    *OF_ATTENTION,
+    *OF_TABLES,
+]

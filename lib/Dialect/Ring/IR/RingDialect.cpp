@@ -186,11 +186,10 @@ mlir::ring::tableAttr(MLIRContext *context,
 }
 
 std::optional<std::vector<::ring::LayoutEntry>>
-mlir::ring::parseTable(Value table) {
-  DenseIntElementsAttr attr;
-  if (!matchPattern(table, m_Constant(&attr)) ||
-      attr.getType().getRank() != 2 || attr.getType().getDimSize(1) != 5 ||
-      !attr.getElementType().isInteger(64))
+mlir::ring::parseTable(Attribute table) {
+  auto attr = dyn_cast_or_null<DenseIntElementsAttr>(table);
+  if (!attr || attr.getType().getRank() != 2 ||
+      attr.getType().getDimSize(1) != 5 || !attr.getElementType().isInteger(64))
     return std::nullopt;
   std::vector<int64_t> flat(attr.value_begin<int64_t>(),
                             attr.value_end<int64_t>());
@@ -199,6 +198,13 @@ mlir::ring::parseTable(Value table) {
     entries.push_back(
         {flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4]});
   return entries;
+}
+
+std::optional<std::vector<::ring::LayoutEntry>>
+mlir::ring::parseTable(Value table) {
+  Attribute constant;
+  return matchPattern(table, m_Constant(&constant)) ? parseTable(constant)
+                                                    : std::nullopt;
 }
 
 llvm::SmallVector<Value> mlir::ring::getScoreCaptures(Region &score) {

@@ -8,6 +8,8 @@
 
 #include "ScheduleChecks.h"
 
+#include "ScheduleDifference.h"
+
 using namespace mlir;
 using namespace mlir::ring;
 
@@ -19,9 +21,9 @@ LogicalResult ScheduleChecks::run() {
     return failure();
   for (const RankTrace &trace : traces)
     counted.emplace_back(trace.computations.size(), false);
-  for (int64_t i = 0, e = traces.front().returned.size(); i < e; ++i)
-    if (failed(checkCoverage(i)))
-      return failure();
+  if (failed(findReference()) || failed(checkCoverage()) ||
+      failed(checkFinalized()))
+    return failure();
   return failure(failed(checkSlots()) || failed(checkTransfersNeeded()));
 }
 
@@ -281,43 +283,21 @@ SmallVector<int> ScheduleChecks::contributions(int64_t rank,
   return times;
 }
 
-/// What must not change from one step of an attention to the next, and did;
-/// empty if nothing. Query, key and value are compared as arguments.
-static StringRef difference(ComputeEvent a, const WorkList &workA,
-                            ComputeEvent b, const WorkList &workB) {
-  SlicesOp slicesA = workA.op, slicesB = workB.op;
-  if (slicesA.getMaskAttr() != slicesB.getMaskAttr())
-    return "mask";
-  if (workA.inputs != workB.inputs)
-    return "layout table, ids or lengths";
-  if (a.op.getScaleAttr() != b.op.getScaleAttr())
-    return "scale";
-  if (a.op.getSoftcapAttr() != b.op.getSoftcapAttr())
-    return "softcap";
-  if (a.query.position != b.query.position)
-    return "query";
-  return "";
-}
-
-LogicalResult ScheduleChecks::checkCoverage(int64_t returned) {
-  auto stateOf = [&](int64_t rank) {
-    const RankTrace &trace = traces[rank];
-    return trace.finalized[trace.returned[returned]].state;
-  };
-  for (int64_t rank = 0; rank < ranks(); ++rank) {
-    SmallVector<int> times = contributions(rank, stateOf(rank));
+LogicalResult ScheduleChecks::findReference() {
+  for (const auto &[rank, trace] : llvm::enumerate(traces)) {
+    const FinalizeEvent &finalized = trace.finalized[trace.returned.front()];
+    SmallVector<int> times = contributions(rank, finalized.state);
     auto *first = llvm::find_if(times, [](int count) { return count > 0; });
     if (first == times.end())
       continue;
-    const ComputeEvent &reference =
-        traces[rank].computations[first - times.begin()];
-    BlockVisibility visibility(traces[rank].workOf(reference));
-    for (int64_t other = 0; other < ranks(); ++other)
-      if (failed(checkCoverage(returned, other, reference, rank, visibility)))
-        return failure();
+    const ComputeEvent &event = trace.computations[first - times.begin()];
+    referenceRank = static_cast<int64_t>(rank);
+    reference = AttentionStep{event, trace.workOf(event), finalized,
+                              nameOf(referenceRank, event.key).argument,
+                              nameOf(referenceRank, event.value).argument};
     return success();
   }
-  FinalizeOp finalize = traces[0].finalized[traces[0].returned[returned]].op;
+  FinalizeOp finalize = traces[0].finalized[traces[0].returned.front()].op;
   InFlightDiagnostic diag =
       finalize.emitError("no rank computes any block, expected the block of "
                          "rank 0 on rank 0 in round 0");
@@ -325,16 +305,45 @@ LogicalResult ScheduleChecks::checkCoverage(int64_t returned) {
   return diag;
 }
 
-LogicalResult ScheduleChecks::checkCoverage(int64_t returned, int64_t rank,
-                                            const ComputeEvent &reference,
-                                            int64_t referenceRank,
+/// All results are of one attention: an lse with other sinks than its out, say,
+/// is wrong.
+LogicalResult ScheduleChecks::checkFinalized() {
+  for (const auto &[rank, trace] : llvm::enumerate(traces))
+    for (const auto &[index, finalized] : llvm::enumerate(trace.returned)) {
+      FinalizeEvent event = trace.finalized[finalized];
+      StringRef what = findDifference(reference->finalized, event);
+      if (what.empty())
+        continue;
+      InFlightDiagnostic diag = event.op.emitError()
+                                << what << " of result " << index << " on rank "
+                                << rank << " is another than of result 0 on "
+                                << "rank " << referenceRank;
+      diag.attachNote(reference->finalized.op.getLoc()) << "the other is here";
+      return diag;
+    }
+  return success();
+}
+
+LogicalResult ScheduleChecks::checkCoverage() {
+  BlockVisibility visibility(reference->work);
+  for (int64_t rank = 0; rank < ranks(); ++rank) {
+    const RankTrace &trace = traces[rank];
+    llvm::SmallDenseSet<int64_t> checked;
+    for (int64_t finalized : trace.returned) {
+      const FinalizeEvent &event = trace.finalized[finalized];
+      if (checked.insert(event.state).second &&
+          failed(checkCoverage(rank, event, visibility)))
+        return failure();
+    }
+  }
+  return success();
+}
+
+LogicalResult ScheduleChecks::checkCoverage(int64_t rank,
+                                            FinalizeEvent finalized,
                                             const BlockVisibility &visibility) {
   const RankTrace &trace = traces[rank];
-  FinalizeEvent finalized = trace.finalized[trace.returned[returned]];
   SmallVector<int> times = contributions(rank, finalized.state);
-  const WorkList &referenceWork = traces[referenceRank].workOf(reference);
-  Block referenceKey = nameOf(referenceRank, reference.key);
-  Block referenceValue = nameOf(referenceRank, reference.value);
 
   std::vector<const ComputeEvent *> of(ranks(), nullptr);
   for (auto [index, count] : llvm::enumerate(times)) {
@@ -342,21 +351,19 @@ LogicalResult ScheduleChecks::checkCoverage(int64_t returned, int64_t rank,
       continue;
     ComputeEvent event = trace.computations[index];
     Block key = nameOf(rank, event.key);
-    StringRef what =
-        difference(reference, referenceWork, event, trace.workOf(event));
-    if (what.empty() && key.argument != referenceKey.argument)
+    StringRef what = findDifference(reference->event, reference->work, event,
+                                    trace.workOf(event));
+    if (what.empty() && key.argument != reference->key)
       what = "key";
-    if (what.empty() &&
-        nameOf(rank, event.value).argument != referenceValue.argument)
+    if (what.empty() && nameOf(rank, event.value).argument != reference->value)
       what = "value";
     if (!what.empty()) {
       InFlightDiagnostic diag =
           event.op.emitError()
           << what << " for the block of rank " << key.owner << " on rank "
           << rank << " in round " << event.round << " is another than on rank "
-          << referenceRank << " in round " << reference.round;
-      diag.attachNote(ComputeEvent(reference).op.getLoc())
-          << "the other is here";
+          << referenceRank << " in round " << reference->event.round;
+      diag.attachNote(reference->event.op.getLoc()) << "the other is here";
       return diag;
     }
     counted[rank][index] = true;

@@ -33,6 +33,8 @@ public:
   /// After run: transfers of each rank, and the slots that they use.
   int64_t transferCount() const { return traces.front().transfers.size(); }
   int64_t slotCount() const;
+  /// After run: what all steps and results of all ranks are of.
+  const AttentionStep &attention() const { return *reference; }
 
 private:
   /// Argument `argument` of rank `owner`.
@@ -45,14 +47,14 @@ private:
   void nameBlocks();
   LogicalResult checkWaits();
   LogicalResult checkWorkLists();
-  /// One returned state: every visible block once, on every rank.
-  LogicalResult checkCoverage(int64_t returned);
-  /// The same on one rank. `reference` is some computation of that state, on
-  /// `referenceRank`; all others have its mask, tables and scale.
-  LogicalResult checkCoverage(int64_t returned, int64_t rank,
-                              const ComputeEvent &reference,
-                              int64_t referenceRank,
+  /// Takes the first step of result 0 that any rank computes as `reference`.
+  LogicalResult findReference();
+  /// Every returned state: every visible block once, by a step of the attention
+  /// that `reference` is of.
+  LogicalResult checkCoverage();
+  LogicalResult checkCoverage(int64_t rank, FinalizeEvent finalized,
                               const BlockVisibility &visibility);
+  LogicalResult checkFinalized();
   LogicalResult checkSlots();
   LogicalResult checkTransfersNeeded();
 
@@ -66,6 +68,8 @@ private:
   const ScheduleRing &ring;
   ArrayRef<RankTrace> traces;
   int64_t slots;
+  std::optional<AttentionStep> reference;
+  int64_t referenceRank = 0;
   /// Per rank and transfer, the blocks that it delivers.
   std::vector<std::vector<SmallVector<Block, 2>>> delivered;
   /// Per rank and computation, whether a returned state holds it.

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -36,9 +37,8 @@ FailureOr<RankTrace> ScheduleInterpreter::run(int64_t ofRank) {
   if (!llvm::hasSingleElement(function.getBody()))
     return cannotVerify(function) << "function has several blocks";
   for (BlockArgument argument : function.getArguments())
-    if (isa<ShapedType>(argument.getType()))
-      values[argument] = {
-          Kind::Block, {}, BlockRef::kOwn, argument.getArgNumber()};
+    values[argument] = {
+        Kind::Block, {}, BlockRef::kOwn, argument.getArgNumber()};
   SmallVector<AbstractValue> results;
   if (failed(execute(function.getBody().front(), results)) ||
       failed(finish(
@@ -60,115 +60,12 @@ LogicalResult ScheduleInterpreter::finish(func::ReturnOp op,
         diag.attachNote(result.origin->getLoc()) << "it is made here";
       return diag;
     }
-    if (!llvm::is_contained(trace.returned, result.index))
-      trace.returned.push_back(result.index);
+    trace.returned.push_back(result.index);
   }
   if (results.empty())
     return cannotVerify(op) << "rank function returns nothing";
   trace.end = op;
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Values
-//===----------------------------------------------------------------------===//
-
-InFlightDiagnostic ScheduleInterpreter::cannotVerify(Operation *op) const {
-  return op->emitError("cannot verify: ");
-}
-
-void ScheduleInterpreter::assign(ValueRange targets,
-                                 ArrayRef<AbstractValue> sources) {
-  for (auto [target, source] : llvm::zip_equal(targets, sources))
-    values[target] = source;
-}
-
-void ScheduleInterpreter::assignInteger(Value target, int64_t value) {
-  values[target] = {Kind::Constant, IntegerAttr::get(target.getType(), value)};
-}
-
-FailureOr<ScheduleInterpreter::AbstractValue>
-ScheduleInterpreter::expect(Kind kind, Operation *user, Value value,
-                            StringRef what) {
-  AbstractValue known = lookup(value);
-  if (known.kind == kind)
-    return known;
-  InFlightDiagnostic diag = cannotVerify(user)
-                            << what << " is not known on rank " << rank;
-  if (known.origin)
-    diag.attachNote(known.origin->getLoc())
-        << "it comes from '" << known.origin->getName() << "'";
-  return diag;
-}
-
-FailureOr<int64_t> ScheduleInterpreter::expectInteger(Operation *user,
-                                                      Value value,
-                                                      StringRef what) {
-  FailureOr<AbstractValue> known = expect(Kind::Constant, user, value, what);
-  if (failed(known))
-    return failure();
-  auto integer = dyn_cast<IntegerAttr>(known->attribute);
-  if (!integer || !integer.getValue().isSignedIntN(64))
-    return cannotVerify(user) << what << " is no 64-bit integer";
-  return integer.getValue().getSExtValue();
-}
-
-FailureOr<BlockRef>
-ScheduleInterpreter::expectBlock(Operation *user, Value value, StringRef what) {
-  FailureOr<AbstractValue> known = expect(Kind::Block, user, value, what);
-  if (failed(known))
-    return failure();
-  return BlockRef{known->index, known->part};
-}
-
-/// True iff all elements are `expected`.
-static bool isFilledWith(Attribute attribute, const APFloat &expected) {
-  if (auto dense = dyn_cast_or_null<DenseFPElementsAttr>(attribute))
-    return dense.isSplat() &&
-           dense.getSplatValue<APFloat>().bitwiseIsEqual(expected);
-  auto scalar = dyn_cast_or_null<FloatAttr>(attribute);
-  return scalar && scalar.getValue().bitwiseIsEqual(expected);
-}
-
-FailureOr<int64_t> ScheduleInterpreter::expectState(Operation *user, Value acc,
-                                                    Value max, Value sum) {
-  AbstractValue known[] = {lookup(acc), lookup(max), lookup(sum)};
-  constexpr StringLiteral names[] = {"acc", "max", "sum"};
-  APFloat zero = APFloat::getZero(APFloat::IEEEsingle());
-  APFloat infinity = APFloat::getInf(APFloat::IEEEsingle(), /*Negative=*/true);
-  if (llvm::all_of(known, [](const AbstractValue &value) {
-        return value.kind == Kind::Filled || value.kind == Kind::Constant;
-      })) {
-    for (auto [part, value] : llvm::enumerate(known))
-      if (!isFilledWith(value.attribute, part == 1 ? infinity : zero))
-        return user->emitError(names[part])
-               << " of the first state is not filled with "
-               << (part == 1 ? "-inf" : "0") << " on rank " << rank;
-    return StateNode::kIdentity;
-  }
-  for (auto [part, value] : llvm::enumerate(known)) {
-    if (value.kind == Kind::Unknown || value.kind == Kind::Block) {
-      InFlightDiagnostic diag =
-          cannotVerify(user) << names[part] << " is not known on rank " << rank;
-      if (value.origin)
-        diag.attachNote(value.origin->getLoc())
-            << "it comes from '" << value.origin->getName() << "'";
-      return diag;
-    }
-    if (value.kind != Kind::State || value.index != known[0].index ||
-        value.part != static_cast<int64_t>(part))
-      return user->emitError("acc, max and sum are not those of one state on "
-                             "rank ")
-             << rank;
-  }
-  return known[0].index;
-}
-
-void ScheduleInterpreter::assignState(ResultRange results, StateNode node) {
-  auto index = static_cast<int64_t>(trace.states.size());
-  trace.states.push_back(node);
-  for (auto [part, result] : llvm::enumerate(results))
-    values[result] = {Kind::State, {}, index, static_cast<int64_t>(part)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -314,18 +211,9 @@ LogicalResult ScheduleInterpreter::visit(SlicesOp op) {
   for (Value input : {Value(op.getQueryTable()), Value(op.getKeyTable()),
                       Value(op.getQuerySegments()), Value(op.getKeySegments()),
                       Value(op.getLengths()), Value(op.getOffsets())}) {
-    if (!input) {
-      work.inputs.push_back(std::nullopt);
-      continue;
-    }
-    AbstractValue known = lookup(input);
-    bool argument = known.kind == Kind::Block && known.index == BlockRef::kOwn;
-    if (!argument && known.kind != Kind::Constant)
-      return cannotVerify(op) << "a table, ids or lengths are neither a "
-                                 "constant nor an argument on rank "
-                              << rank;
-    work.inputs.push_back(argument ? ReplicatedInput{{}, known.part}
-                                   : ReplicatedInput{known.attribute, -1});
+    if (failed(expectOptional(op, input, "a table, ids or lengths are",
+                              work.inputs.emplace_back())))
+      return failure();
   }
   values[op.getSlices()] = {
       Kind::Slices, {}, static_cast<int64_t>(trace.workLists.size())};
@@ -355,11 +243,29 @@ LogicalResult ScheduleInterpreter::visit(OnlineAttentionOp op) {
     return failure();
   if (!query->isOwn())
     return op.emitError("query on rank ") << rank << " is not its own";
+  std::optional<FixedInput> bias;
+  if (failed(expectOptional(op, op.getBias(), "bias is", bias)))
+    return failure();
+  constexpr int64_t kRowDim = 2;
+  if (bias && !bias->isArgument() &&
+      cast<ShapedType>(op.getBias().getType()).getDimSize(kRowDim) != 1)
+    return cannotVerify(op) << "bias with a row for each query is a constant, "
+                               "expected an argument";
+  SmallVector<FixedInput, 0> captures;
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op.getScore(), used);
+  for (Value capture : used) {
+    FailureOr<FixedInput> known =
+        expectFixed(op, capture, "a value that the score region uses is");
+    if (failed(known))
+      return failure();
+    captures.push_back(*known);
+  }
 
   auto index = static_cast<int64_t>(trace.computations.size());
   int64_t round = trace.workLists[slices->index].round.value_or(index);
-  trace.computations.push_back(
-      {op, time++, round, slices->index, *query, *key, *value});
+  trace.computations.push_back({op, time++, round, slices->index, *query, *key,
+                                *value, bias, std::move(captures)});
   assignState(op.getResults(), {*state, StateNode::kIdentity, index});
   return success();
 }
@@ -386,8 +292,12 @@ LogicalResult ScheduleInterpreter::visit(FinalizeOp op) {
       expectState(op, op.getAcc(), op.getMax(), op.getSum());
   if (failed(state))
     return failure();
+  FinalizeEvent event{op, *state, {}, {}};
+  if (failed(expectOptional(op, op.getSinks(), "sinks are", event.sinks)) ||
+      failed(expectOptional(op, op.getMean(), "mean is", event.mean)))
+    return failure();
   auto index = static_cast<int64_t>(trace.finalized.size());
-  trace.finalized.push_back({op, *state});
+  trace.finalized.push_back(event);
   for (auto [part, result] : llvm::enumerate(op.getResults()))
     values[result] = {Kind::Finalized, {}, index, static_cast<int64_t>(part)};
   return success();

@@ -38,7 +38,8 @@ private:
       Unknown,
       Constant,  ///< `attribute`
       Filled,    ///< a tensor whose elements are all `attribute`
-      Block,     ///< `index` as BlockRef::transfer, `part` as its position
+      Block,     ///< `index` as BlockRef::transfer, `part` as its position;
+                 ///< any argument, also a scalar
       Future,    ///< of transfer `index`
       Slices,    ///< work list `index`
       State,     ///< component `part` (acc, max, sum) of state `index`
@@ -84,6 +85,12 @@ private:
   FailureOr<int64_t> expectInteger(Operation *user, Value value,
                                    StringRef what);
   FailureOr<BlockRef> expectBlock(Operation *user, Value value, StringRef what);
+  /// `what` ends in its verb: "bias is".
+  FailureOr<FixedInput> expectFixed(Operation *user, Value value,
+                                    StringRef what);
+  /// The same of an operand that may be missing.
+  LogicalResult expectOptional(Operation *user, Value value, StringRef what,
+                               std::optional<FixedInput> &input);
   FailureOr<int64_t> expectState(Operation *user, Value acc, Value max,
                                  Value sum);
   void assignState(ResultRange results, StateNode node);

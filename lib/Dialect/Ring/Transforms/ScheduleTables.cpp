@@ -8,9 +8,6 @@
 
 #include "ScheduleTables.h"
 
-#include "ring/Dialect/Ring/Transforms/RankProgram.h"
-
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -87,94 +84,21 @@ static LogicalResult checkPartition(SlicesOp op, StringRef table,
   return success();
 }
 
-/// `table`, of the op `by` on the host, is the one of the work list: an equal
-/// constant, or what `call` gives for the work list's argument.
-static LogicalResult checkSame(Operation *by, Value table, SlicesOp slices,
-                               Value expected, func::CallOp call,
-                               int64_t ranks) {
-  bool same = false;
-  if (auto argument = dyn_cast<BlockArgument>(expected)) {
-    Value given = call.getOperand(argument.getArgNumber());
-    auto tables = withoutCasts(given).getDefiningOp<TablesOp>();
-    if (!tables)
-      return call.emitError("cannot verify: argument ")
-             << argument.getArgNumber() << " does not come from ring.tables";
-    if (tables.getRanks() != static_cast<uint64_t>(ranks))
-      return tables.emitError("makes tables for ")
-             << tables.getRanks() << " ranks, the program runs on " << ranks;
-    same = withoutCasts(given) == withoutCasts(table);
-  } else {
-    Attribute got, wanted;
-    if (!matchPattern(expected, m_Constant(&wanted)))
-      return slices.emitError("cannot verify: layout table is neither a "
-                              "constant nor an argument");
-    same = matchPattern(table, m_Constant(&got)) && got == wanted;
-  }
-  if (same)
-    return success();
-  InFlightDiagnostic diag =
-      by->emitError("layout table is not the one that the ranks compute with");
-  diag.attachNote(slices.getLoc()) << "the work list is here";
-  return diag;
-}
-
-/// A call of the rank function, for one of its computations on own blocks.
-static LogicalResult checkCall(func::CallOp call, const ComputeEvent &event,
-                               SlicesOp slices, int64_t ranks) {
-  Value queryTable = slices.getQueryTable(), keyTable = slices.getKeyTable();
-  std::pair<BlockRef, Value> blocks[] = {{event.query, queryTable},
-                                         {event.key, keyTable},
-                                         {event.value, keyTable}};
-  for (auto [block, table] : blocks) {
-    if (!block.isOwn())
-      continue;
-    auto scatter = call.getOperand(block.position).getDefiningOp<ScatterOp>();
-    if (!scatter)
-      return call.emitError("cannot verify: argument ")
-             << block.position << " does not come from ring.scatter";
-    if (failed(
-            checkSame(scatter, scatter.getTable(), slices, table, call, ranks)))
-      return failure();
-  }
-  for (Operation *user : call->getUsers()) {
-    auto gather = dyn_cast<GatherOp>(user);
-    if (!gather)
-      return user->emitError("cannot verify: a rank's result is used by '")
-             << user->getName() << "', expected ring.gather";
-    if (failed(checkSame(gather, gather.getTable(), slices, queryTable, call,
-                         ranks)))
-      return failure();
-  }
-  return success();
-}
-
-LogicalResult mlir::ring::checkTables(func::FuncOp function,
-                                      const RankTrace &trace, int64_t ranks) {
+LogicalResult mlir::ring::checkPartitions(ArrayRef<RankTrace> traces) {
+  constexpr StringLiteral names[] = {"query", "key"};
+  auto ranks = static_cast<int64_t>(traces.size());
   DenseSet<Attribute> checked;
-  for (const WorkList &work : trace.workLists) {
-    SlicesOp op = work.op;
-    std::pair<StringRef, Value> tables[] = {{"query", op.getQueryTable()},
-                                            {"key", op.getKeyTable()}};
-    for (auto [name, value] : tables) {
-      Attribute constant;
-      std::optional<std::vector<::ring::LayoutEntry>> table = parseTable(value);
-      if (table && matchPattern(value, m_Constant(&constant)) &&
-          checked.insert(constant).second &&
-          failed(checkPartition(op, name, *table, ranks)))
-        return failure();
-    }
-  }
-  if (trace.computations.empty())
-    return success();
-  auto module = function->getParentOfType<ModuleOp>();
-  std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(function, module);
-  if (!uses)
-    return success();
-  for (SymbolTable::SymbolUse use : *uses)
-    if (auto call = dyn_cast<func::CallOp>(use.getUser()))
-      for (const ComputeEvent &event : trace.computations)
-        if (failed(checkCall(call, event, trace.workOf(event).op, ranks)))
+  for (const RankTrace &trace : traces)
+    for (const WorkList &work : trace.workLists)
+      for (auto [name, input] : llvm::zip(names, work.inputs)) {
+        if (input->isArgument() || !checked.insert(input->constant).second)
+          continue;
+        auto table = parseTable(input->constant);
+        if (!table)
+          return SlicesOp(work.op).emitError("cannot verify: ")
+                 << name << " table is no dense constant";
+        if (failed(checkPartition(work.op, name, *table, ranks)))
           return failure();
+      }
   return success();
 }

@@ -11,16 +11,12 @@
 
 #include "ScheduleTrace.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
 namespace mlir::ring {
 
-/// Checks that each constant table of the work lists in `trace` gives every
-/// position to one of `ranks` ranks, once, and that the host scatters and
-/// gathers by the tables that `function` computes with. Tables that are no
+/// Checks that each constant table of the work lists gives every position to
+/// one of the ranks, of which there is a trace each, once. Tables that are no
 /// constants are not looked at.
-LogicalResult checkTables(func::FuncOp function, const RankTrace &trace,
-                          int64_t ranks);
+LogicalResult checkPartitions(ArrayRef<RankTrace> traces);
 
 } // namespace mlir::ring
 

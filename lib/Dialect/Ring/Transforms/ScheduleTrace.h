@@ -55,14 +55,17 @@ struct TransferEvent {
   SmallVector<WaitEvent, 1> waits;
 };
 
-/// A table, ids or lengths: a constant or an argument, the same on all ranks.
-struct ReplicatedInput {
+/// What does not travel, like a table, ids or the bias: a constant or an
+/// argument.
+struct FixedInput {
   Attribute constant;
-  int64_t argument = -1;
+  int64_t argument = -1; ///< -1: `constant`
 
-  bool operator==(const ReplicatedInput &other) const {
+  bool isArgument() const { return argument >= 0; }
+  bool operator==(const FixedInput &other) const {
     return constant == other.constant && argument == other.argument;
   }
+  bool operator!=(const FixedInput &other) const { return !(*this == other); }
 };
 
 /// One execution of ring.slices.
@@ -72,7 +75,7 @@ struct WorkList {
   /// The round that ring.owner was asked for, where `owner` comes from it.
   std::optional<int64_t> round;
   /// Query and key table, segments, lengths, offsets; nothing where left out.
-  SmallVector<std::optional<ReplicatedInput>, 6> inputs;
+  SmallVector<std::optional<FixedInput>, 6> inputs;
 };
 
 /// One execution of ring.online_attention.
@@ -82,6 +85,10 @@ struct ComputeEvent {
   int64_t round;
   int64_t work; ///< index into RankTrace::workLists
   BlockRef query, key, value;
+  std::optional<FixedInput> bias;
+  /// What the score region uses of what is defined above it, in the order of
+  /// use.
+  SmallVector<FixedInput, 0> captures;
 };
 
 /// A state, made of at most two earlier ones and at most one computation.
@@ -96,6 +103,7 @@ struct StateNode {
 struct FinalizeEvent {
   FinalizeOp op;
   int64_t state;
+  std::optional<FixedInput> sinks, mean;
 };
 
 struct RankTrace {
@@ -104,12 +112,21 @@ struct RankTrace {
   std::vector<ComputeEvent> computations;
   std::vector<StateNode> states; ///< parents before children
   std::vector<FinalizeEvent> finalized;
-  std::vector<int64_t> returned; ///< indices into `finalized`, each once
+  std::vector<int64_t> returned; ///< per result, index into `finalized`
   Operation *end = nullptr;      ///< the return
 
   const WorkList &workOf(const ComputeEvent &event) const {
     return workLists[event.work];
   }
+};
+
+/// The attention that the results of a rank function are of: one of its steps
+/// and what ends it, with blocks as arguments of their owners.
+struct AttentionStep {
+  ComputeEvent event;
+  WorkList work;
+  FinalizeEvent finalized;
+  int64_t key, value;
 };
 
 } // namespace mlir::ring

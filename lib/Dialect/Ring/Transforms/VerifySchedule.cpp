@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ScheduleCalls.h"
 #include "ScheduleChecks.h"
 #include "ScheduleInterpreter.h"
 #include "ScheduleTables.h"
@@ -129,8 +130,9 @@ static LogicalResult verifySchedule(func::FuncOp function, int64_t slots) {
       own && slots == 0)
     slots = own.getInt();
   ScheduleChecks checks(*ring, traces, slots);
-  if (failed(checkTables(function, traces.front(), ring->order.size())) ||
-      failed(checks.run()))
+  // Which blocks are visible is asked of tables that make sense only.
+  if (failed(checkPartitions(traces)) || failed(checks.run()) ||
+      failed(checkCalls(function, checks.attention(), ring->order.size())))
     return failure();
   auto counts = remark::analysis(function.getLoc(),
                                  remark::RemarkOpts::name("VerifySchedule")

@@ -280,6 +280,7 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
   %sum = arith.constant dense<0.0> : !r
   %out = tensor.empty() : !b
   %rank = shard.process_linear_index on @ring : index
+  // expected-note @below {{it comes from 'tensor.empty'}}
   %u = tensor.empty() : !t
   // expected-error @below {{cannot verify: a table, ids or lengths are neither a constant nor an argument on rank 0}}
   %w0 = ring.slices at(%rank, %rank in %u, %t) : !t, !t
@@ -440,4 +441,34 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
   // expected-error @below {{cannot verify: grid @ring is no ring of 1 to 1024 ranks}}
   %rank = shard.process_linear_index on @ring : index
   return %q : !b
+}
+
+// -----
+
+// A table whose entries are not in the program.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense_resource<table> : !t
+  %c1 = arith.constant 1 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %rank = shard.process_linear_index on @ring : index
+  // expected-error @below {{cannot verify: query table is no dense constant}}
+  %w0 = ring.slices at(%rank, %rank in %t, %t) : !t, !t
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %t) : !t, !t
+  %s1:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
 }

@@ -345,3 +345,42 @@ func.func private @rank(%q: !b, %k: !b, %v: !b, %tq: !t, %tk: !t) -> !b attribut
   %o = ring.finalize %s0#0, %s0#1, %s0#2 outs(%out) : (!b, !r, !r, !b) -> !b
   return %o : !b
 }
+
+// -----
+
+// A rank leaves out what it would not see without the offsets. With them, which the
+// run decides, a causal query may see every block.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<2x5xi64>
+!o = tensor<1xi32>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b, %offsets: !o) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %c1 = arith.constant 1 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %rank = shard.process_linear_index on @ring : index
+  %w0 = ring.slices at(%rank, %rank in %t, %t) offsets(%offsets : !o) mask(<causal>) : !t, !t
+  // expected-note @below {{rank 0 computes last here, in round 0}}
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %t) offsets(%offsets : !o) mask(<causal>) : !t, !t
+  %last = arith.cmpi eq, %rank, %c1 : index
+  %s1:3 = scf.if %last -> (!b, !r, !r) {
+    %x:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+      : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+    scf.yield %x#0, %x#1, %x#2 : !b, !r, !r
+  } else {
+    scf.yield %s0#0, %s0#1, %s0#2 : !b, !r, !r
+  }
+  // expected-error @below {{block of rank 1 is never computed on rank 0, expected in round 1}}
+  %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}

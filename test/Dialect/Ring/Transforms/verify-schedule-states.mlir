@@ -371,3 +371,95 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
   %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
   return %o : !b
 }
+
+// -----
+
+// The values are others on the way, the keys are not.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b, %u: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %c1 = arith.constant 1 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %rank = shard.process_linear_index on @ring : index
+  %w0 = ring.slices at(%rank, %rank in %t, %t) : !t, !t
+  // expected-note @below {{the other is here}}
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %u on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %t) : !t, !t
+  // expected-error @below {{value for the block of rank 1 on rank 0 in round 1 is another than on rank 0 in round 0}}
+  %s1:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}
+
+// -----
+
+// The queries are another argument in one of the rounds.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b, %u: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %c1 = arith.constant 1 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %rank = shard.process_linear_index on @ring : index
+  %w0 = ring.slices at(%rank, %rank in %t, %t) : !t, !t
+  // expected-note @below {{the other is here}}
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %t) : !t, !t
+  // expected-error @below {{query for the block of rank 1 on rank 0 in round 1 is another than on rank 0 in round 0}}
+  %s1:3 = ring.online_attention %u, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}
+
+// -----
+
+// Maximum and sum of one state change places.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %c1 = arith.constant 1 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %rank = shard.process_linear_index on @ring : index
+  %w0 = ring.slices at(%rank, %rank in %t, %t) : !t, !t
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %t) : !t, !t
+  %s1:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  // expected-error @below {{acc, max and sum are not those of one state on rank 0}}
+  %o = ring.finalize %s1#0, %s1#2, %s1#1 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}

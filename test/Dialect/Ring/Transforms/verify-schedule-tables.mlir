@@ -33,6 +33,37 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
 
 // -----
 
+// A position with two owners, among the keys alone.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %c1 = arith.constant 1 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %u = arith.constant dense<[[0, 0, 2, 2, 1], [1, 1, 2, 2, 1]]> : !t
+  %rank = shard.process_linear_index on @ring : index
+  // expected-error @below {{key table gives position 1 to rank 1, which has an owner already}}
+  %w0 = ring.slices at(%rank, %rank in %t, %u) : !t, !t
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %u) : !t, !t
+  %s1:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}
+
+// -----
+
 // A position without an owner.
 !b = tensor<1x1x2x4xf32>
 !r = tensor<1x1x2xf32>
@@ -429,5 +460,42 @@ func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of =
   %s1:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
     : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
   %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}
+
+// -----
+
+// A position with two owners, in a table that the loop carries.
+!b = tensor<1x1x?x4xf32>
+!r = tensor<1x1x?xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 2)
+func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 1, 2, 2, 1]]> : !t
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %rows = tensor.dim %q, %c2 : !b
+  %acc = tensor.splat %zero[%rows] : !b
+  %max = tensor.splat %none[%rows] : !r
+  %sum = tensor.splat %zero[%rows] : !r
+  %out = tensor.empty(%rows) : !b
+  %rank = shard.process_linear_index on @ring : index
+  %f = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f : !f
+  %s:6 = scf.for %round = %c0 to %c2 step %c1
+      iter_args(%a = %acc, %m = %max, %l = %sum, %kb = %k, %vb = %v, %table = %t)
+      -> (!b, !r, !r, !b, !b, !t) {
+    %owner = ring.owner %round on @ring axis 0
+    // expected-error @below {{query table gives position 1 to rank 1, which has an owner already}}
+    %w = ring.slices at(%rank, %owner in %table, %table) : !t, !t
+    %n:3 = ring.online_attention %q, %kb, %vb slices(%w) scale(0.5) outs(%a, %m, %l)
+      : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+    scf.yield %n#0, %n#1, %n#2, %k1, %v1, %table : !b, !r, !r, !b, !b, !t
+  }
+  %o = ring.finalize %s#0, %s#1, %s#2 outs(%out) : (!b, !r, !r, !b) -> !b
   return %o : !b
 }

@@ -327,6 +327,38 @@ func.func private @skips(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of 
 
 // -----
 
+// Keys are dealt out two ranks ahead of the queries that see them: no rank computes
+// on what the first transfer brings, which is needed all the same, since it is only
+// sent on.
+!b = tensor<1x1x2x4xf32>
+!r = tensor<1x1x2xf32>
+!t = tensor<4x5xi64>
+!f = !ring.future<!b, !b>
+shard.grid @ring(shape = 4)
+// expected-remark @below {{bytes_per_rank=128, ranks=4, slots=2, transfers=2}}
+func.func private @far(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  %queries = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1], [2, 4, 2, 2, 1], [3, 6, 2, 2, 1]]> : !t
+  %keys = arith.constant dense<[[0, 4, 2, 2, 1], [1, 6, 2, 2, 1], [2, 0, 2, 2, 1], [3, 2, 2, 2, 1]]> : !t
+  %c2 = arith.constant 2 : index
+  %acc = arith.constant dense<0.0> : !b
+  %max = arith.constant dense<0xFF800000> : !r
+  %sum = arith.constant dense<0.0> : !r
+  %out = tensor.empty() : !b
+  %rank = shard.process_linear_index on @ring : index
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %f2 = ring.permute_start %k1, %v1 on @ring axis 0 : !b, !b
+  %k2, %v2 = ring.permute_wait %f2 : !f
+  %owner = ring.owner %c2 on @ring axis 0
+  %work = ring.slices at(%rank, %owner in %queries, %keys) mask(<window = [0, 0]>) : !t, !t
+  %s:3 = ring.online_attention %q, %k2, %v2 slices(%work) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %o = ring.finalize %s#0, %s#1, %s#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}
+
+// -----
+
 // Nothing to verify: no rank function, or only its declaration.
 module {
   func.func @host(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -66,9 +66,10 @@ inline constexpr int64_t kMaxRingSize = 1024;
 ::ring::RingOrder getRingOrder(shard::GridOp grid, int64_t axis);
 
 /// The layout table as an IR constant [entries, 5] and back. `parseTable`
-/// returns nothing where the value is no constant.
+/// returns nothing where there is no constant.
 DenseIntElementsAttr tableAttr(MLIRContext *context,
                                llvm::ArrayRef<::ring::LayoutEntry> entries);
+std::optional<std::vector<::ring::LayoutEntry>> parseTable(Attribute table);
 std::optional<std::vector<::ring::LayoutEntry>> parseTable(Value table);
 
 /// The local type of a rank: `type` with dimension `dim` dynamic.

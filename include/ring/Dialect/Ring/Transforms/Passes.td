@@ -103,13 +103,16 @@ def VerifySchedulePass : Pass<"ring-verify-schedule", "::mlir::ModuleOp"> {
     and tensors as names of blocks, and checks that
     - every pair of queries and keys that sees each other is computed exactly
       once, by the queries' owner;
+    - all rounds, ranks and results are of one attention: mask, tables, ids,
+      lengths, offsets, scale, softcap, bias, score region, sinks, empty rows;
     - every transfer that is started is waited for exactly once, all ranks
       start the same transfers in the same order, and none waits forever;
     - no slot is written before the round that read it has computed and the
       transfer that forwarded it is done;
     - there is no transfer that nobody needs;
     - every table gives each position to one owner, and the host splits and
-      joins by the tables that the ranks compute with.
+      joins by the tables that the ranks compute with, the bias like the
+      queries, and nothing that every rank needs whole.
     Ids and lengths known at run time hide more pairs; the proof is for all
     pairs that the positions leave. An error names block, rank and round, with a note at the op.
   }];
