@@ -10,11 +10,11 @@ SCORE = "lib/Conversion/RingToVector/ScoreVectorizer.cpp"
 
 SOFTMAX = lit("Integration/cases_softmax.py")
 MASKS = lit("Integration/cases_masks.py")
+STATES = lit("Integration/merged_states.py")
 RANDOM = random_programs()
 # For what no program of the suite shows in its numbers.
 CLAUSES_IR = lit("Conversion/RingToVector/online-attention-clauses.mlir")
 FINALIZE_IR = lit("Conversion/RingToVector/finalize.mlir")
-MERGE_IR = lit("Conversion/RingToVector/merge.mlir")
 
 SCORES = [
     Mutation(
@@ -367,7 +367,7 @@ MERGING = [
         FINALIZE,
         "arith::CmpFPredicate::UNE",
         "arith::CmpFPredicate::AlwaysTrue",
-        MERGE_IR,
+        STATES,
     ),
     Mutation(
         "merge-wrong-decay",
@@ -375,7 +375,7 @@ MERGING = [
         FINALIZE,
         "Value theirDecay = b.exp(b.vsub(inAllLanes(b, theirMax), base));",
         "Value theirDecay = myDecay;",
-        MERGE_IR,
+        STATES,
     ),
     Mutation(
         "merge-max-not-raised",
@@ -383,7 +383,7 @@ MERGING = [
         FINALIZE,
         "Value newMax = b.vmax(theirMax, myMax);",
         "Value newMax = myMax;",
-        MERGE_IR,
+        STATES,
     ),
     Mutation(
         "merge-sum-not-added",
@@ -392,7 +392,7 @@ MERGING = [
         """b.vadd(b.vmul(mySum, lane(myDecay)),
                            b.vmul(theirSum, lane(theirDecay)))""",
         "b.vmul(mySum, lane(myDecay))",
-        MERGE_IR,
+        STATES,
     ),
 ]
 
