@@ -12,9 +12,6 @@ SOFTMAX = lit("Integration/cases_softmax.py")
 MASKS = lit("Integration/cases_masks.py")
 STATES = lit("Integration/merged_states.py")
 RANDOM = random_programs()
-# For what no program of the suite shows in its numbers.
-CLAUSES_IR = lit("Conversion/RingToVector/online-attention-clauses.mlir")
-FINALIZE_IR = lit("Conversion/RingToVector/finalize.mlir")
 
 SCORES = [
     Mutation(
@@ -75,7 +72,7 @@ SCORES = [
         ONLINE,
         "element(b.add(queryBegin, r))",
         "element(r)",
-        CLAUSES_IR,
+        MASKS,
     ),
     Mutation(
         "kernel-bias-head-ignored",
@@ -300,7 +297,7 @@ FINALIZING = [
         FINALIZE,
         "Value base = b.guardEmpty(inAllLanes(b, raised));",
         "Value base = inAllLanes(b, raised);",
-        FINALIZE_IR,
+        SOFTMAX,
     ),
     Mutation(
         "finalize-uniform-ignored",
@@ -332,7 +329,7 @@ FINALIZING = [
         FINALIZE,
         "arith::DivUIOp::create(b, rows.head, b.index(heads / meanHeads))",
         "b.index(0)",
-        FINALIZE_IR,
+        SOFTMAX,
     ),
     Mutation(
         "finalize-not-divided",
