@@ -1,4 +1,4 @@
-"""Values where a mask, a window or a group of heads went wrong elsewhere.
+"""Values where a mask, a window, a bias or a group of heads went wrong elsewhere.
 
 One program holds all cases; it runs under every layout and with several numbers
 of ranks.
@@ -46,6 +46,8 @@ long = [normal((257, 8)) for _ in range(3)]
 for left in (256, 257):
     program.add(f"window of {left}", *long, Mask(window=(left, 0)))
 program.add("causal", *long, CAUSAL)
+# A row for each query, of more queries than a tile has.
+program.add("bias", *long, CAUSAL, bias=normal((1, 1, 257, 257)))
 
 for left in (32, 1):
     program.add(f"window {left} of 64", *(x[:64] for x in long), Mask(window=(left, 0)))

@@ -59,6 +59,29 @@ case(
     mask=Mask(True, align="bottom_right"),
     scale=1.0,
 )
+case(
+    "rows that see nothing, sinks of -inf and 0",
+    np.zeros((2, 3, 1)),
+    np.ones((2, 1, 1)),
+    np.full((2, 1, 1), 8.0),
+    heads([0, 0, 8], [0, 0, 4]),
+    np.array([[-np.inf, -np.inf, 0], [0, 0, 0.69314718]])[None],
+    mask=Mask(True, align="bottom_right"),
+    scale=1.0,
+    sinks=np.array([-np.inf, 0]),
+)
+# Heads 0 and 1 read the values of the first key/value head, 2 and 3 the second's.
+case(
+    "rows that see nothing give the mean of their head",
+    np.zeros((4, 3, 1)),
+    np.ones((2, 2, 1)),
+    np.array([[1, 3], [10, 30]])[:, :, None],
+    heads([2, 1, 2], [2, 1, 2], [20, 10, 20], [20, 10, 20]),
+    np.array([[-np.inf, 0, 0.69314718]] * 4)[None],
+    mask=Mask(True, align="bottom_right"),
+    scale=1.0,
+    empty_rows="uniform",
+)
 # A base-2 LSE taken for a natural one gives 4.32 or 2.0.
 case("one key against three", [0.0], np.ones(4), [5, 5, 5, 1], 4.0, 1.38629436, scale=1.0)
 case(

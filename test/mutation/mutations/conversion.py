@@ -131,6 +131,6 @@ MUTATIONS = [
         "lib/Conversion/RingToLLVM/SplitConstants.cpp",
         "use->set(cast<LLVM::ConstantOp>(b.clone(*op)).getResult());",
         "(void)use;",
-        lit("Conversion/RingToLLVM"),
+        lit("Conversion/RingToLLVM/split-constants.mlir"),
     ),
 ]

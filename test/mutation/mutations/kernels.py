@@ -10,11 +10,8 @@ SCORE = "lib/Conversion/RingToVector/ScoreVectorizer.cpp"
 
 SOFTMAX = lit("Integration/cases_softmax.py")
 MASKS = lit("Integration/cases_masks.py")
+STATES = lit("Integration/merged_states.py")
 RANDOM = random_programs()
-# For what no program of the suite shows in its numbers.
-CLAUSES_IR = lit("Conversion/RingToVector/online-attention-clauses.mlir")
-FINALIZE_IR = lit("Conversion/RingToVector/finalize.mlir")
-MERGE_IR = lit("Conversion/RingToVector/merge.mlir")
 
 SCORES = [
     Mutation(
@@ -75,7 +72,7 @@ SCORES = [
         ONLINE,
         "element(b.add(queryBegin, r))",
         "element(r)",
-        CLAUSES_IR,
+        MASKS,
     ),
     Mutation(
         "kernel-bias-head-ignored",
@@ -300,7 +297,7 @@ FINALIZING = [
         FINALIZE,
         "Value base = b.guardEmpty(inAllLanes(b, raised));",
         "Value base = inAllLanes(b, raised);",
-        FINALIZE_IR,
+        SOFTMAX,
     ),
     Mutation(
         "finalize-uniform-ignored",
@@ -332,7 +329,7 @@ FINALIZING = [
         FINALIZE,
         "arith::DivUIOp::create(b, rows.head, b.index(heads / meanHeads))",
         "b.index(0)",
-        FINALIZE_IR,
+        SOFTMAX,
     ),
     Mutation(
         "finalize-not-divided",
@@ -367,7 +364,7 @@ MERGING = [
         FINALIZE,
         "arith::CmpFPredicate::UNE",
         "arith::CmpFPredicate::AlwaysTrue",
-        MERGE_IR,
+        STATES,
     ),
     Mutation(
         "merge-wrong-decay",
@@ -375,7 +372,7 @@ MERGING = [
         FINALIZE,
         "Value theirDecay = b.exp(b.vsub(inAllLanes(b, theirMax), base));",
         "Value theirDecay = myDecay;",
-        MERGE_IR,
+        STATES,
     ),
     Mutation(
         "merge-max-not-raised",
@@ -383,7 +380,7 @@ MERGING = [
         FINALIZE,
         "Value newMax = b.vmax(theirMax, myMax);",
         "Value newMax = myMax;",
-        MERGE_IR,
+        STATES,
     ),
     Mutation(
         "merge-sum-not-added",
@@ -392,7 +389,7 @@ MERGING = [
         """b.vadd(b.vmul(mySum, lane(myDecay)),
                            b.vmul(theirSum, lane(theirDecay)))""",
         "b.vmul(mySum, lane(myDecay))",
-        MERGE_IR,
+        STATES,
     ),
 ]
 

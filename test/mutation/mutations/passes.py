@@ -260,7 +260,7 @@ PIPELINING = [
         PIPELINE,
         "start(carried.futures.back())",
         "start(carried.futures.front())",
-        pass_test("pipeline-rounds"),
+        PREFETCH,
     ),
     Mutation(
         "pipeline-starts-in-hand",

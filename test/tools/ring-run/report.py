@@ -4,6 +4,8 @@
 
 import json
 import os
+import re
+import subprocess
 import sys
 
 import numpy as np
@@ -89,6 +91,20 @@ assert np.isclose(got["round_balance"], sum(rounds) / mean), (got, blocks)
 assert got["balance"] > 1.2, got
 got = report("documents.mlir", *inputs, "--layout=balanced")
 assert got["balance"] <= 1.05, got
+
+# What a program does is compared with what it says of itself: this one has each of
+# its ranks run twice.
+shard = ["ring-opt", ATTENTION, f"--ring-shard-attention=ranks={RANKS}"]
+text = subprocess.run(shard, capture_output=True, text=True, check=True).stdout
+call = re.search(r"%\w+:2 = call @attention_rank\(%0, %1, %2\) .*\n", text)[0]
+again = re.sub(r"%\w+:2 = (.*)%1, %2", r"%again:2 = \1%2, %1", call)
+text = text.replace(call, call + again).replace("ring.gather %3#1", "ring.gather %again#1")
+assert "%again#1" in text, text
+open("twice.mlir", "w").write(text)
+stdout, stderr = ring_run("twice.mlir", "--random=7", "--json", code=1)
+assert "transfers: the program has 3, the runtime counted 6" in stderr, stderr
+assert "bytes sent: the program has" in stderr, stderr
+assert json.loads(stdout)["ok"] is False, stdout
 
 # A file that cannot be written is an error.
 ring_run(ATTENTION, *flags, "--trace=no/such/folder.json", code=3)

@@ -12,6 +12,7 @@
 // Masks.
 // RUN: sed -e 's/select %%visible/select %%near/' %{in} | %{raise} | FileCheck %s --check-prefix=NEAR
 // NEAR: mask(<window = [2, *]>) scale
+// RUN: sed -e 's/slt, %%i, %%later/sgt, %%later, %%i/; s/select %%visible/select %%near/' %{in} | %{raise} | FileCheck %s --check-prefix=NEAR
 // RUN: sed -e 's/select %%visible/select %%both/' %{in} | %{raise} | FileCheck %s --check-prefix=BOTH
 // BOTH: mask(<causal, window = [2, 0]>) scale
 // RUN: sed -e 's/sge, %%i, %%j/sge, %%i, %%earlier/' %{in} | %{raise} | FileCheck %s --check-prefix=AHEAD
@@ -58,6 +59,10 @@
 // RUN: sed -e 's/^!value = .*/!value = tensor<2x4x8x8xf32>/; s/^!output = .*/!output = tensor<2x4x8x8xf32>/; s/-> (b, h, k, c)/-> (b, h, c, k)/' %{in} | %{raise} | FileCheck %s --check-prefix=VALUE
 // VALUE: %[[V:.*]] = linalg.transpose ins(%arg2 : {{.*}}) permutation = [0, 1, 3, 2]
 // VALUE: ring.attention %arg0, %arg1, %[[V]]
+
+// A score that is divided is multiplied by the inverse.
+// RUN: sed -e 's/constant 0.25 : f32/constant 8.0 : f32/; s/mulf %%scale, %%x/divf %%x, %%scale/' %{in} | %{raise} | FileCheck %s --check-prefix=DIVIDED
+// DIVIDED: mask(<causal>) scale(1.250000e-01)
 
 // Batch and heads in one dimension of the products (einsum), and a mask that
 // replaces the scores.
