@@ -9,6 +9,7 @@
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -185,12 +186,26 @@ mlir::ring::tableAttr(MLIRContext *context,
   return DenseIntElementsAttr::get(type, values);
 }
 
+/// The constant that the table is: a tensor, or the memory that one became.
+static DenseIntElementsAttr constantTable(Value table) {
+  DenseIntElementsAttr attr;
+  if (matchPattern(table, m_Constant(&attr)))
+    return attr;
+  auto address = table.getDefiningOp<memref::GetGlobalOp>();
+  if (!address)
+    return {};
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      address, address.getNameAttr());
+  if (!global || !global.getConstant() || !global.getInitialValue())
+    return {};
+  return dyn_cast<DenseIntElementsAttr>(*global.getInitialValue());
+}
+
 std::optional<std::vector<::ring::LayoutEntry>>
 mlir::ring::parseTable(Value table) {
-  DenseIntElementsAttr attr;
-  if (!matchPattern(table, m_Constant(&attr)) ||
-      attr.getType().getRank() != 2 || attr.getType().getDimSize(1) != 5 ||
-      !attr.getElementType().isInteger(64))
+  DenseIntElementsAttr attr = constantTable(table);
+  if (!attr || attr.getType().getRank() != 2 ||
+      attr.getType().getDimSize(1) != 5 || !attr.getElementType().isInteger(64))
     return std::nullopt;
   std::vector<int64_t> flat(attr.value_begin<int64_t>(),
                             attr.value_end<int64_t>());

@@ -112,6 +112,7 @@ def VerifySchedulePass : Pass<"ring-verify-schedule", "::mlir::ModuleOp"> {
       joins by the tables that the ranks compute with.
     Ids and lengths known at run time hide more pairs; the proof is for all
     pairs that the positions leave. An error names block, rank and round, with a note at the op.
+    A program on memrefs is left alone, with a remark.
   }];
   let options = [
     Option<"slots", "slots", "int64_t", "0",
