@@ -1,7 +1,7 @@
 """Values where a mask, a window, a bias or a group of heads went wrong elsewhere.
 
 One program holds all cases; it runs under every layout and with several numbers
-of ranks.
+of ranks. Cases with equal heads and head sizes share their kernels.
 """
 # RUN: %python %s
 
@@ -25,18 +25,18 @@ def case(name, queries, keys, out, mask):
     expected[name] = np.array(out, float)
 
 
-case("causal top_left", 2, 5, [0, 0.5], Mask(True, align="top_left"))
-case("causal bottom_right", 2, 5, [1.5, 2], Mask(True, align="bottom_right"))
-case("window (2, 0)", 6, 6, [0, 0.5, 1, 2, 3, 4], Mask(window=(2, 0)))
-case("window longer than the sequence", 4, 4, [0, 0.5, 1, 1.5], Mask(True, (8, None)))
+case("K1 top_left", 2, 5, [0, 0.5], Mask(True, align="top_left"))
+case("K1 bottom_right", 2, 5, [1.5, 2], Mask(True, align="bottom_right"))
+case("K4", 6, 6, [0, 0.5, 1, 2, 3, 4], Mask(window=(2, 0)))
+case("K9", 4, 4, [0, 0.5, 1, 1.5], Mask(True, (8, None)))
+case("K9, both sides", 4, 4, [0, 0.5, 1, 1.5], Mask(True, (8, 8)))
 
 normal = np.random.default_rng(5).standard_normal
-small = [normal((2, 13, 4)) for _ in range(3)]
-program.add("only itself", *small, Mask(window=(0, 0)))
+program.add("K7", *(normal((13, 8)) for _ in range(3)), Mask(window=(0, 0)))
 
-# V of key/value head h is h; heads 0 and 1 read the first.
+# K18: V of key/value head h is h; heads 0 and 1 read the first.
 program.add(
-    "grouped heads",
+    "K18",
     np.zeros((4, 6, 1)),
     np.ones((2, 6, 1)),
     np.broadcast_to(np.arange(2.0)[:, None, None], (2, 6, 1)),
@@ -44,23 +44,49 @@ program.add(
 
 long = [normal((257, 8)) for _ in range(3)]
 for left in (256, 257):
-    program.add(f"window of {left}", *long, Mask(window=(left, 0)))
-program.add("causal", *long, CAUSAL)
+    program.add(f"K3, window of {left}", *long, Mask(window=(left, 0)))
+program.add("K3, causal", *long, CAUSAL)
 # A row for each query, of more queries than a tile has.
 program.add("bias", *long, CAUSAL, bias=normal((1, 1, 257, 257)))
 
 for left in (32, 1):
-    program.add(f"window {left} of 64", *(x[:64] for x in long), Mask(window=(left, 0)))
+    program.add(f"K6, {left}", *(x[:64] for x in long), Mask(window=(left, 0)))
 
-# Only rows that see a value or a key that is not finite may be so themselves.
-q, k, v = (normal((2, 41, 8)) for _ in range(3))
-last, some, key = v.copy(), v.copy(), k.copy()
-last[0, -1], last[1, -1, 3] = np.nan, np.inf
-some[0, 7], some[1, 30, 0] = -np.inf, np.nan
-key[:, -1] = np.nan
-program.add("last V not finite", q, k, last, CAUSAL)
-program.add("V not finite, windowed", q, k, some, Mask(window=(5, 2)), dtype="bf16")
-program.add("last K not finite", q, key, last, CAUSAL, dtype="f16")
+# K24: only rows that see a value or a key that is not finite may be so themselves.
+NOT_FINITE = {
+    "K24, last V": CAUSAL,
+    "K24, last K": CAUSAL,
+    "K24, some V": Mask(window=(5, 2)),
+}
+for (name, mask), dtype in zip(NOT_FINITE.items(), ("f32", "f16", "bf16")):
+    q, k, v = (normal((41, 8)) for _ in range(3))
+    if name == "K24, some V":
+        v[7], v[30, 0] = -np.inf, np.nan
+    else:
+        v[-1] = np.nan, np.inf, *[-np.inf] * 6
+    if name == "K24, last K":
+        k[-1] = np.nan
+    program.add(name, q, k, v, mask, dtype=dtype)
+
+
+def check_itself(where, got):
+    """K7: O = V and LSE = s_ii."""
+    case_ = program.cases["K7"]
+    scores = np.einsum("bhid,bhid->bhi", case_.q, case_.k) / np.sqrt(8)
+    assert np.array_equal(got.out, case_.v), where
+    assert np.allclose(got.lse, scores, rtol=1e-6, atol=1e-6), where
+
+
+def check_windows(where, results):
+    """K3 within 2 ulp, K6 different."""
+    causal = results["K3, causal"].out
+    step = np.spacing(abs(causal).astype(np.float32))
+    for left in (256, 257):
+        difference = abs(results[f"K3, window of {left}"].out - causal)
+        assert (difference <= 2 * step).all(), f"{where}: window of {left}"
+    wide, narrow = (results[f"K6, {left}"].out[..., 2:, :] for left in (32, 1))
+    assert not np.array_equal(wide, narrow), where
+
 
 for ranks, layout in configurations():
     results, _ = program.run(ranks, layout)
@@ -71,24 +97,13 @@ for ranks, layout in configurations():
         got = results[name].out.ravel()
         assert np.allclose(got, out, rtol=0, atol=1e-6), f"{where}: {name}: {got}"
 
-    itself = results["only itself"]
-    case_of = program.cases["only itself"]
-    scores = np.einsum("bhid,bhid->bhi", case_of.q, case_of.k) / 2
-    assert np.array_equal(itself.out, case_of.v), where
-    assert np.allclose(itself.lse, scores, rtol=1e-6, atol=1e-6), where
-
-    grouped = results["grouped heads"].out[0, :, :, 0]
+    check_itself(where, results["K7"])
+    check_windows(where, results)
+    grouped = results["K18"].out[0, :, :, 0]
     assert np.array_equal(grouped, np.repeat([[0], [0], [1], [1]], 6, axis=1)), where
 
-    causal = results["causal"].out
-    step = np.spacing(abs(causal).astype(np.float32))
-    for left in (256, 257):
-        difference = abs(results[f"window of {left}"].out - causal)
-        assert (difference <= 2 * step).all(), f"{where}: window of {left}"
-    assert not np.array_equal(
-        results["window 32 of 64"].out[..., 2:, :], results["window 1 of 64"].out[..., 2:, :]
-    )
-
-    for name in ("last V not finite", "V not finite, windowed", "last K not finite"):
+    for name in NOT_FINITE:
         finite = np.isfinite(program.cases[name].reference().out)
-        assert np.array_equal(np.isfinite(results[name].out), finite), f"{where}: {name}"
+        got = np.isfinite(results[name].out)
+        assert np.array_equal(got, finite), f"{where}: {name}"
+        assert finite.any() and not finite.all()

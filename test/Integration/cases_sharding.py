@@ -13,6 +13,7 @@ from ring_attention import LAYOUTS, Mask, Program
 
 normal = np.random.default_rng(11).standard_normal
 CAUSAL = Mask(causal=True)
+ALL = "RING_TEST_ALL" in os.environ
 
 
 def attention(*shape, mask=CAUSAL, keys=None, dtype="f32", times=1, program=None):
@@ -31,9 +32,9 @@ def check(program, ranks, layout="zigzag"):
 
 
 def awkward_lengths():
+    """S1, S4, S6: fewer tokens than ranks, as many, one more, and uneven chunks; the
+    mask that hides nothing must not let padding in."""
     check(attention(2999, 16), 4)
-    # Fewer tokens than ranks, as many, one more, and uneven chunks; the mask
-    # that hides nothing must not let padding in.
     for layout in LAYOUTS:
         for ranks, lengths in (3, (2, 3, 8)), (4, (1, 5, 10)):
             program = Program()
@@ -41,6 +42,81 @@ def awkward_lengths():
                 attention(length, 8, program=program)
             attention(lengths[-1], 8, mask=Mask(), program=program)
             check(program, ranks, layout)
+
+
+def result_has_the_length_of_the_queries():
+    """S6: S=57826 on 8 ranks."""
+    length = 57826
+    program = Program()
+    values = np.arange(length) % 1000
+    window = Mask(window=(2, 0))
+    program.add("long", np.zeros(length), np.ones(length), values, window, lse=False)
+    for layout in LAYOUTS if ALL else ("zigzag",):
+        results, _ = program.run(8, layout)
+        out = results["long"].out
+        assert out.shape == (1, 1, length, 1), out.shape
+        seen = np.minimum(np.arange(length) + 1, 3)
+        mean = np.convolve(values, np.ones(3))[:length] / seen
+        assert np.allclose(out.ravel(), mean, rtol=1e-6, atol=1e-6), layout
+
+
+def every_position_comes_back():
+    """S2: V[i] = i, and each query sees itself: out is V, whoever owned it."""
+    for ranks in range(1, 9):
+        program = Program()
+        for length in 6 * ranks, 6 * ranks + 1:
+            name, mask = str(length), Mask(window=(0, 0))
+            operands = np.zeros(length), np.ones(length), np.arange(length)
+            program.add(name, *operands, mask, lse=False)
+        for layout in LAYOUTS if ALL else (LAYOUTS[ranks % 4],):
+            results, _ = program.run(ranks, layout)
+            for name, got in results.items():
+                where = f"{ranks} ranks, {layout}: {got.out.ravel()}"
+                assert np.array_equal(got.out.ravel(), np.arange(int(name))), where
+
+
+class OnGrid(Program):
+    """A program that is sharded over a grid of its own."""
+
+    def __init__(self, grid, axis):
+        super().__init__()
+        self.grid, self.axis = grid, axis
+
+    def text(self):
+        text = f"shard.grid @wires{self.grid}\n{super().text()}"
+        option = f"--ring-shard-attention=grid=wires axis={self.axis}"
+        return subprocess.run(
+            ["ring-opt", option],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+
+def grids_and_orders():
+    """S11: axes of size 1, the identity and other permutations."""
+    for grid, axis, ranks in (
+        ("(shape = 1) {ring.order = [0]}", 0, 1),
+        ("(shape = 1x1x1)", 1, 1),
+        ("(shape = 1x3) {ring.order = [0, 1, 2]}", 1, 3),
+        ("(shape = 4x1) {ring.order = [0, 2, 3, 1]}", 0, 4),
+    ):
+        program = attention(2, 37, 8, program=OnGrid(grid, axis))
+        for layout in LAYOUTS if ALL else ("zigzag",):
+            report = check(program, ranks, layout)
+            assert report["transfers"] == ranks - 1, report
+            assert ranks > 1 or report["bytes_per_rank"] == 0, report
+
+
+def few_large_messages():
+    """R3: batch x heads = 512, and one message group a round, not one a head."""
+    program = attention(16, 32, 24, 8)
+    for ranks in 2, 4:
+        report = check(program, ranks)
+        assert report["transfers"] == ranks - 1, report
+        size = 16 * 32 * (24 // ranks) * (8 + 8) * 4
+        assert report["bytes_per_rank"] == (ranks - 1) * size, report
 
 
 def one_rank_moves_nothing():
@@ -106,6 +182,10 @@ def causal_balance():
 
 for test in (
     awkward_lengths,
+    result_has_the_length_of_the_queries,
+    every_position_comes_back,
+    grids_and_orders,
+    few_large_messages,
     one_rank_moves_nothing,
     one_query,
     large_inputs,

@@ -7,7 +7,8 @@ and the counts of --json against brute force.
 A program is a function of its seed, and of --features and --max-s. One that fails
 is made small, and printed with its inputs and the command that runs it.
 """
-# RUN: %python %s --seed 119 --cases 11 --keep %t
+# Among these are all clauses, layouts, types, head sizes and numbers of ranks.
+# RUN: %python %s --seed 97 --cases 14 --keep %t
 # RUN: env RING_FAULT=swap:rank=0,transfer=1 \
 # RUN:   not %python %s --case 1 --features causal,window --keep %t | FileCheck %s
 

@@ -198,6 +198,26 @@ static bool isSharded(ModuleOp module) {
   });
 }
 
+static bool isOnMemrefs(func::FuncOp function) {
+  return llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>);
+}
+
+/// What can be done with tensors only: sizes of results do not follow from
+/// those of arguments any more, and the C header is of tensors.
+static LogicalResult checkFormFive(func::FuncOp function,
+                                   const RunOptions &options,
+                                   const Program &program) {
+  if (!options.object.empty())
+    return mlir::ring::refuse(function, "object files",
+                              "by ring-run for a program on memrefs");
+  for (const Signature &result : program.results)
+    if (!result.isStatic())
+      return mlir::ring::refuse(
+          function, "dynamic sizes of results",
+          "by ring-run for a program on memrefs, expected tensors");
+  return success();
+}
+
 static LogicalResult printError(ModuleOp module, llvm::Error error) {
   return module.emitError(llvm::toString(std::move(error)));
 }
@@ -258,9 +278,11 @@ FailureOr<Program> compileProgram(
     if (failed(pm.run(module)))
       return failure();
   }
-  if (!options.check)
-    program.ownResults = entry->getNumResults();
   if (failed(readSignatures(*entry, program.arguments, program.results)))
+    return failure();
+  if (!options.check)
+    program.ownResults = program.results.size();
+  if (isOnMemrefs(*entry) && failed(checkFormFive(*entry, options, program)))
     return failure();
   if (!llvm::all_of(program.results,
                     [](const Signature &result) { return result.isStatic(); }))

@@ -8,6 +8,9 @@
 
 #include "ring/Tools/RingRun/Signature.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
 using namespace mlir;
 
 namespace ring::tools {
@@ -38,21 +41,47 @@ static std::optional<ElementType> elementType(Type type) {
   return std::nullopt;
 }
 
+/// What memory a value is part of.
+static Value source(Value memory) {
+  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
+    memory = view.getViewSource();
+  return memory;
+}
+
+/// How many arguments come before those that the function writes, which are
+/// results in memory of the caller's.
+static unsigned inputCount(func::FuncOp function) {
+  unsigned count = function.getNumArguments();
+  function.walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects)
+      if (isa<MemoryEffects::Write>(effect.getEffect()) && effect.getValue())
+        if (auto argument = dyn_cast<BlockArgument>(source(effect.getValue()));
+            argument && argument.getOwner() == &function.front() &&
+            isa<MemRefType>(argument.getType()))
+          count = std::min(count, argument.getArgNumber());
+  });
+  return count;
+}
+
 LogicalResult readSignatures(func::FuncOp function,
                              std::vector<Signature> &arguments,
                              std::vector<Signature> &results) {
   auto read = [&](Type type, std::vector<Signature> &into) -> LogicalResult {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    std::optional<ElementType> element =
-        tensor ? elementType(tensor.getElementType()) : std::nullopt;
+    auto shaped = dyn_cast<ShapedType>(type);
+    std::optional<ElementType> element;
+    if (shaped && shaped.hasRank() && isa<TensorType, MemRefType>(type))
+      element = elementType(shaped.getElementType());
     if (!element)
       return function.emitError("cannot pass ")
              << type << ", expected tensors of numbers";
-    into.push_back({*element, tensor.getShape().vec()});
+    into.push_back({*element, shaped.getShape().vec()});
     return success();
   };
-  for (Type type : function.getArgumentTypes())
-    if (failed(read(type, arguments)))
+  unsigned inputs = inputCount(function);
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (failed(read(type, index < inputs ? arguments : results)))
       return failure();
   for (Type type : function.getResultTypes())
     if (failed(read(type, results)))

@@ -18,6 +18,22 @@ def tests(filter):
 
 MUTATIONS = [
     Mutation(
+        "results-not-found",
+        "on memrefs what the function writes is taken for an input",
+        "lib/Tools/RingRun/Signature.cpp",
+        "index < inputs ? arguments : results",
+        "true ? arguments : results",
+        lit("tools/ring-run/forms.py"),
+    ),
+    Mutation(
+        "counts-guard-ignored",
+        "a transfer that the last round skips is counted in it too",
+        "lib/Dialect/Ring/Transforms/RankProgram.cpp",
+        "guarded ? times - 1 : times",
+        "times",
+        lit("tools/ring-run/forms.py"),
+    ),
+    Mutation(
         "check-finds-nothing",
         "--check accepts any numbers",
         MAIN,

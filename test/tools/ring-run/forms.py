@@ -25,8 +25,17 @@ forms[2] = passed(forms[1], "2.mlir", "--ring-apply-layout=layout=zigzag")
 forms[3] = passed(forms[2], "3.mlir", "--ring-classify-blocks")
 forms[4] = passed(forms[3], "4.mlir", "--ring-pipeline-rounds=prefetch-distance=1")
 forms["4, two in flight"] = passed(
-    forms[3], "5.mlir", "--ring-pipeline-rounds=prefetch-distance=2", "--ring-verify-schedule"
+    forms[3], "4-2.mlir", "--ring-pipeline-rounds=prefetch-distance=2", "--ring-verify-schedule"
 )
+on_memrefs = (
+    "--ring-expand-host",
+    "--ring-bufferize-transfers",
+    "--ring-results-to-destinations",
+    "--one-shot-bufferize=bufferize-function-boundaries",
+)
+forms[5] = passed(forms[4], "5.mlir", *on_memrefs)
+# The loop has its guard still: a round less in which there is a transfer.
+forms["2 on memrefs"] = passed(forms[2], "2-5.mlir", *on_memrefs)
 whole = open("out.npy", "rb").read(), open("lse.npy", "rb").read()
 for form, file in forms.items():
     # The order of a rank's keys, so its roundings, are the layout's.
@@ -47,6 +56,15 @@ report(forms[1], random, "--layout=balanced", *expect)
 for form in 3, 4:
     _, stderr = ring_run(forms[form], random, "--layout=striped", code=3)
     assert "classified" in stderr, stderr
+for form in 5, "2 on memrefs":
+    _, stderr = ring_run(forms[form], random, "--layout=striped", code=3)
+    assert "the layout of a program on memrefs cannot change" in stderr, stderr
+
+# What has no tensors any more.
+_, stderr = ring_run(forms[5], random, "--emit-object=5.o", code=3)
+assert "feature 'object files' is not supported by ring-run" in stderr, stderr
+_, stderr = ring_run(forms[5], random, "--check", code=3)
+assert "which has been sharded already" in stderr, stderr
 
 # Another number of ranks: both numbers, and the place.
 for form in forms.values():

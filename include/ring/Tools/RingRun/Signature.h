@@ -24,8 +24,9 @@ struct Signature {
   bool isStatic() const;
 };
 
-/// Signatures of a function on tensors; an error at the function where a type
-/// cannot be passed.
+/// Signatures of a function on tensors, or on memrefs: then results are what it
+/// writes, its last arguments. An error at the function where a type cannot be
+/// passed.
 mlir::LogicalResult readSignatures(mlir::func::FuncOp function,
                                    std::vector<Signature> &arguments,
                                    std::vector<Signature> &results);

@@ -9,6 +9,7 @@
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -185,6 +186,21 @@ mlir::ring::tableAttr(MLIRContext *context,
   return DenseIntElementsAttr::get(type, values);
 }
 
+/// The constant that the table is: a tensor, or the memory that one became.
+static DenseIntElementsAttr constantTable(Value table) {
+  DenseIntElementsAttr attr;
+  if (matchPattern(table, m_Constant(&attr)))
+    return attr;
+  auto address = table.getDefiningOp<memref::GetGlobalOp>();
+  if (!address)
+    return {};
+  auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+      address, address.getNameAttr());
+  if (!global || !global.getConstant() || !global.getInitialValue())
+    return {};
+  return dyn_cast<DenseIntElementsAttr>(*global.getInitialValue());
+}
+
 std::optional<std::vector<::ring::LayoutEntry>>
 mlir::ring::parseTable(Attribute table) {
   auto attr = dyn_cast_or_null<DenseIntElementsAttr>(table);
@@ -202,9 +218,7 @@ mlir::ring::parseTable(Attribute table) {
 
 std::optional<std::vector<::ring::LayoutEntry>>
 mlir::ring::parseTable(Value table) {
-  Attribute constant;
-  return matchPattern(table, m_Constant(&constant)) ? parseTable(constant)
-                                                    : std::nullopt;
+  return parseTable(constantTable(table));
 }
 
 llvm::SmallVector<Value> mlir::ring::getScoreCaptures(Region &score) {

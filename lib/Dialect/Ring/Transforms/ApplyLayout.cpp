@@ -252,6 +252,9 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
   func::FuncOp function = program.function;
   if (function->getAttr(kLayoutAttrName) == layout)
     return success();
+  if (llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>))
+    return function.emitError("the layout of a program on memrefs cannot "
+                              "change");
   if (!program.isWhole())
     return function.emitError("the layout of a program whose blocks have been "
                               "classified cannot change");

@@ -8,6 +8,7 @@
 
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
@@ -98,8 +99,12 @@ static LogicalResult findGrid(RankProgram &program) {
 static bool haveSamePositions(SlicesOp a, SlicesOp b) {
   auto same = [](Value x, Value y) {
     Attribute first, second;
-    return x == y || (matchPattern(x, m_Constant(&first)) &&
-                      matchPattern(y, m_Constant(&second)) && first == second);
+    auto xGlobal = x.getDefiningOp<memref::GetGlobalOp>();
+    auto yGlobal = y.getDefiningOp<memref::GetGlobalOp>();
+    return x == y ||
+           (matchPattern(x, m_Constant(&first)) &&
+            matchPattern(y, m_Constant(&second)) && first == second) ||
+           (xGlobal && yGlobal && xGlobal.getName() == yGlobal.getName());
   };
   return same(a.getQueryTable(), b.getQueryTable()) &&
          same(a.getKeyTable(), b.getKeyTable()) &&
@@ -287,18 +292,27 @@ std::optional<int64_t> mlir::ring::bytesOfTransfer(RankProgram &program) {
       value.getDimSize(3), key.getElementTypeBitWidth() / 8);
 }
 
-/// How often `op` runs: the product of the trip counts around it.
+/// How often `op` runs: the product of the trip counts around it, without the
+/// last round where it is guarded.
 static FailureOr<int64_t> executions(Operation *op) {
   int64_t count = 1;
+  scf::IfOp branch;
   for (Operation *parent = op->getParentOp(); parent;
        parent = parent->getParentOp()) {
+    if (auto inner = dyn_cast<scf::IfOp>(parent))
+      branch = inner;
     auto loop = dyn_cast<scf::ForOp>(parent);
     if (!loop)
       continue;
     std::optional<APInt> trips = loop.getStaticTripCount();
     if (!trips)
       return loop.emitError("trip count is no constant");
-    count *= trips->getSExtValue();
+    int64_t times = trips->getSExtValue();
+    bool guarded =
+        branch && isGuard(branch.getCondition().getDefiningOp<arith::CmpIOp>(),
+                          loop, times);
+    count *= guarded ? times - 1 : times;
+    branch = {};
   }
   return count;
 }

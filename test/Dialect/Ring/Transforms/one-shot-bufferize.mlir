@@ -38,6 +38,15 @@
 // CHECK:         ring.finalize %[[ACC]], %[[MAX]], %[[SUM]] outs(%[[O]], %[[E]])
 // CHECK-NEXT:    return
 
+// The passes before see the tables through the memory that they are in, and have
+// nothing to do; a layout stays, and the schedule is verified on tensors only.
+// RUN: %{form4} %{bufferize} -o %t/form5.mlir
+// RUN: ring-opt %t/form5.mlir --ring-apply-layout=layout=zigzag --ring-classify-blocks --ring-pipeline-rounds --ring-verify-schedule | diff %t/form5.mlir -
+// RUN: not ring-opt %t/form5.mlir --ring-apply-layout=layout=striped 2>&1 | FileCheck %s --check-prefix=LAYOUT
+// LAYOUT: error: the layout of a program on memrefs cannot change
+// RUN: ring-opt %t/form5.mlir --ring-verify-schedule --remarks-filter=ring-verify-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=UNVERIFIED
+// UNVERIFIED: remark: [Missed] VerifySchedule | {{.*}}a program on memrefs
+
 // The same with all transfers in flight, with none, and with one rank.
 // REDEFINE: %{distance} = 3
 // RUN: %{form4} %{bufferize} | %{check} RANK

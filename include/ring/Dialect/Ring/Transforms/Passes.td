@@ -115,6 +115,7 @@ def VerifySchedulePass : Pass<"ring-verify-schedule", "::mlir::ModuleOp"> {
       queries, and nothing that every rank needs whole.
     Ids and lengths known at run time hide more pairs; the proof is for all
     pairs that the positions leave. An error names block, rank and round, with a note at the op.
+    A program on memrefs is left alone, with a remark.
   }];
   let options = [
     Option<"slots", "slots", "int64_t", "0",
