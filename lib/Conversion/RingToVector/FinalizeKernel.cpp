@@ -80,18 +80,16 @@ void mlir::ring::buildFinalizeKernel(FinalizeOp op, KernelBuilder &b,
       total = b.vadd(b.vmul(total, lane(decay)), lane(ofSink));
       maximum = raised;
     }
-    // There acc stands for 0: divided by 0 it gives NaN, by anything else 0.
+    // There acc is 0: divided by 0 it gives NaN, by anything else 0.
     bool nan = op.getEmptyRows() == EmptyRows::NaN;
     Value divisor =
         inAllLanes(b, arith::SelectOp::create(b, nothing,
                                               b.f32(nan ? 0.0f : 1.0f), total));
     b.unpackRows(acc, rows.batch, rows.head, r, b.index(1), columns, row);
     forRegisters(b, columns, [&](Value c) {
-      int64_t lanes = b.plan.registerLanes;
-      Value sum = b.load(row, {b.index(0), c}, lanes);
+      Value sum = b.load(row, {b.index(0), c}, b.plan.registerLanes);
       if (decay)
         sum = b.vmul(sum, decay);
-      sum = arith::SelectOp::create(b, nothing, b.splat(0.0f, lanes), sum);
       b.store(arith::DivFOp::create(b, sum, divisor), row, {b.index(0), c});
     });
     if (mean)
@@ -123,41 +121,39 @@ void mlir::ring::buildMergeKernel(MergeOp op, KernelBuilder &b,
   int64_t lanes = b.plan.registerLanes;
   Rows rows(b, kernel.getArgument(0), acc);
   Value mine = rowScratch(b, columns), theirs = rowScratch(b, columns);
+  float infinity = std::numeric_limits<float>::infinity();
   b.loop(b.index(0), rows.count, 1, [&](Value r) {
     SmallVector<Value> at = {rows.batch, rows.head, r};
     Value theirMax = memref::LoadOp::create(b, otherMax, at);
+    Value something = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE,
+                                            theirMax, b.f32(-infinity));
     // Merging with the identity is skipped: it changes no bit.
-    b.branch(
-        b.isEmpty(theirMax), [] {},
-        [&] {
-          Value myMax = memref::LoadOp::create(b, max, at);
-          Value newMax = b.vmax(theirMax, myMax);
-          Value base = inAllLanes(b, newMax);
-          Value myDecay = b.exp(b.vsub(inAllLanes(b, myMax), base));
-          Value theirDecay = b.exp(b.vsub(inAllLanes(b, theirMax), base));
-          b.unpackRows(acc, rows.batch, rows.head, r, b.index(1), columns,
-                       mine);
-          b.unpackRows(otherAcc, rows.batch, rows.head, r, b.index(1), columns,
-                       theirs);
-          forRegisters(b, columns, [&](Value c) {
-            SmallVector<Value> here = {b.index(0), c};
-            Value scaled = arith::SelectOp::create(
-                b, b.isEmpty(myMax), b.splat(0.0f, lanes),
-                b.vmul(b.load(mine, here, lanes), myDecay));
-            b.store(b.fma(b.load(theirs, here, lanes), theirDecay, scaled),
-                    mine, here);
-          });
-          b.packRows(mine, acc, rows.batch, rows.head, r, b.index(1), columns);
-          auto lane = [&](Value vector) -> Value {
-            return vector::ExtractOp::create(b, vector, 0);
-          };
-          Value mySum = memref::LoadOp::create(b, sum, at);
-          Value theirSum = memref::LoadOp::create(b, otherSum, at);
-          Value total = b.vadd(b.vmul(mySum, lane(myDecay)),
-                               b.vmul(theirSum, lane(theirDecay)));
-          memref::StoreOp::create(b, total, sum, at);
-          memref::StoreOp::create(b, newMax, max, at);
-        });
+    b.branch(something, [&] {
+      Value myMax = memref::LoadOp::create(b, max, at);
+      Value newMax = b.vmax(theirMax, myMax);
+      Value base = inAllLanes(b, newMax);
+      Value myDecay = b.exp(b.vsub(inAllLanes(b, myMax), base));
+      Value theirDecay = b.exp(b.vsub(inAllLanes(b, theirMax), base));
+      b.unpackRows(acc, rows.batch, rows.head, r, b.index(1), columns, mine);
+      b.unpackRows(otherAcc, rows.batch, rows.head, r, b.index(1), columns,
+                   theirs);
+      forRegisters(b, columns, [&](Value c) {
+        SmallVector<Value> here = {b.index(0), c};
+        Value scaled = b.vmul(b.load(mine, here, lanes), myDecay);
+        b.store(b.fma(b.load(theirs, here, lanes), theirDecay, scaled), mine,
+                here);
+      });
+      b.packRows(mine, acc, rows.batch, rows.head, r, b.index(1), columns);
+      auto lane = [&](Value vector) -> Value {
+        return vector::ExtractOp::create(b, vector, 0);
+      };
+      Value mySum = memref::LoadOp::create(b, sum, at);
+      Value theirSum = memref::LoadOp::create(b, otherSum, at);
+      Value total = b.vadd(b.vmul(mySum, lane(myDecay)),
+                           b.vmul(theirSum, lane(theirDecay)));
+      memref::StoreOp::create(b, total, sum, at);
+      memref::StoreOp::create(b, newMax, max, at);
+    });
   });
   func::ReturnOp::create(b);
 }

@@ -132,17 +132,12 @@ Value KernelBuilder::vmax(Value a, Value b) {
   return arith::SelectOp::create(*this, greater, a, b);
 }
 
-Value KernelBuilder::isEmpty(Value max) {
-  constexpr float kNone = -std::numeric_limits<float>::infinity();
-  auto vector = dyn_cast<VectorType>(max.getType());
-  return arith::CmpFOp::create(*this, arith::CmpFPredicate::OEQ, max,
-                               vector ? splat(kNone, vector.getDimSize(0))
-                                      : f32(kNone));
-}
-
 Value KernelBuilder::guardEmpty(Value max) {
   int64_t lanes = cast<VectorType>(max.getType()).getDimSize(0);
-  return arith::SelectOp::create(*this, isEmpty(max), splat(0.0f, lanes), max);
+  Value empty = arith::CmpFOp::create(
+      *this, arith::CmpFPredicate::OEQ, max,
+      splat(-std::numeric_limits<float>::infinity(), lanes));
+  return arith::SelectOp::create(*this, empty, splat(0.0f, lanes), max);
 }
 
 Value KernelBuilder::exp(Value x) {

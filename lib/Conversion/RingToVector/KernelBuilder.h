@@ -103,10 +103,6 @@ public:
   /// log(x) of a scalar within 2 ulp for normal x; -inf for 0, x itself for inf
   /// and NaN. Not for negative or denormal x, which no sum of weights is.
   Value log(Value x);
-  /// Whether a query with this maximum, scalar or vector, has seen nothing:
-  /// then its sum is 0, and its row of acc is not to be read (it stands for
-  /// zeros).
-  Value isEmpty(Value max);
   /// Where a maximum is -inf nothing was seen, and 0 is subtracted instead:
   /// -inf - (-inf) would be NaN.
   Value guardEmpty(Value max);

@@ -170,47 +170,20 @@ void OnlineAttentionKernel::loadTransposed(Value source, int64_t columns,
 }
 
 void OnlineAttentionKernel::loadState() {
+  loadTransposed(acc, valueDepth, accT);
   b.loop(b.index(0), b.index(plan.queryTile), plan.registerLanes, [&](Value r) {
     b.store(
         b.splat(-std::numeric_limits<float>::infinity(), plan.registerLanes),
         maxOf, r);
     b.store(b.splat(0.0f, plan.registerLanes), sumOf, r);
   });
-  Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
-  Value someSaw = b.loop(
-      b.index(0), queryCount, 1, no,
-      [&](Value r, ValueRange carried) -> SmallVector<Value> {
-        SmallVector<Value> indices = {batch, head, b.add(queryBegin, r)};
-        for (auto [from, to] : {std::pair(max, maxOf), std::pair(sum, sumOf)}) {
-          Value scalar = memref::LoadOp::create(b, from, indices);
-          memref::StoreOp::create(b, scalar, to, r);
-        }
-        Value maximum = memref::LoadOp::create(b, maxOf, r);
-        Value saw = arith::XOrIOp::create(
-            b, b.isEmpty(maximum),
-            arith::ConstantOp::create(b, b.getBoolAttr(true)));
-        return {arith::OrIOp::create(b, carried[0], saw)};
-      })[0];
-  // Where a query has seen nothing, acc is whatever the memory held. In a first
-  // round that is so everywhere, and nothing is read.
-  int64_t width = plan.registerLanes;
-  Value zero = b.splat(0.0f, width);
-  auto forEachRegister = [&](function_ref<Value(Value, Value)> content) {
-    b.loop(b.index(0), b.index(plan.queryTile), width, [&](Value r) {
-      b.loop(b.index(0), b.index(b.padded(valueDepth)), 1,
-             [&](Value c) { b.store(content(c, r), accT, {c, r}); });
-    });
-  };
-  b.branch(
-      someSaw,
-      [&] {
-        loadTransposed(acc, valueDepth, accT);
-        forEachRegister([&](Value c, Value r) -> Value {
-          return arith::SelectOp::create(b, b.isEmpty(b.load(maxOf, r, width)),
-                                         zero, b.load(accT, {c, r}, width));
-        });
-      },
-      [&] { forEachRegister([&](Value, Value) { return zero; }); });
+  b.loop(b.index(0), queryCount, 1, [&](Value r) {
+    SmallVector<Value> indices = {batch, head, b.add(queryBegin, r)};
+    for (auto [from, to] : {std::pair(max, maxOf), std::pair(sum, sumOf)}) {
+      Value scalar = memref::LoadOp::create(b, from, indices);
+      memref::StoreOp::create(b, scalar, to, r);
+    }
+  });
 }
 
 void OnlineAttentionKernel::storeState() {

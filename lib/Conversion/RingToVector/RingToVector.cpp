@@ -11,10 +11,6 @@
 #include "ring/Conversion/Passes.h"
 #include "ring/Dialect/Ring/IR/Refusal.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ring {
@@ -176,70 +172,6 @@ LogicalResult ConvertRingToVectorPass::convert(MergeOp op) {
   return success();
 }
 
-/// The fill of a buffer, which has this value; null where there is none, or
-/// another one, or where anything but `states` and a deallocation uses it too.
-static linalg::FillOp
-onlyFill(Value buffer, float value,
-         const llvm::SmallPtrSetImpl<Operation *> &states) {
-  linalg::FillOp fill;
-  if (!buffer.getDefiningOp<memref::AllocOp>())
-    return {};
-  for (Operation *user : buffer.getUsers()) {
-    if (auto op = dyn_cast<linalg::FillOp>(user)) {
-      if (fill)
-        return {};
-      fill = op;
-    } else if (!states.contains(user) && !isa<memref::DeallocOp>(user)) {
-      return {};
-    }
-  }
-  if (!fill)
-    return {};
-  auto constant = fill.getInputs().front().getDefiningOp<arith::ConstantOp>();
-  auto number =
-      constant ? dyn_cast<FloatAttr>(constant.getValue()) : FloatAttr();
-  return number && number.getValue().bitwiseIsEqual(APFloat(value))
-             ? fill
-             : linalg::FillOp();
-}
-
-/// Kernels do not read acc where max is -inf, so a state that starts with
-/// nothing seen everywhere needs no zeros: they would be written, by one
-/// thread, only to be read again by the first round.
-static void dropZerosOfAcc(ArrayRef<Operation *> ops) {
-  // The ops on the state, by its acc.
-  llvm::MapVector<Value, llvm::SmallPtrSet<Operation *, 8>> statesOf;
-  llvm::DenseMap<Value, Value> maxOf;
-  auto note = [&](Operation *op, Value acc, Value max) {
-    statesOf[acc].insert(op);
-    Value &known = maxOf[acc];
-    // Two maxima: no max is right.
-    known = known && known != max ? acc : max;
-  };
-  for (Operation *op : ops)
-    llvm::TypeSwitch<Operation *>(op)
-        .Case<OnlineAttentionOp, FinalizeOp>(
-            [&](auto state) { note(op, state.getAcc(), state.getMax()); })
-        .Case<MergeOp>([&](MergeOp merge) {
-          note(op, merge.getAcc(), merge.getMax());
-          note(op, merge.getOtherAcc(), merge.getOtherMax());
-        });
-  for (auto &[acc, states] : statesOf) {
-    Value max = maxOf[acc];
-    linalg::FillOp zeros = onlyFill(acc, 0.0f, states);
-    linalg::FillOp nothing =
-        onlyFill(max, -std::numeric_limits<float>::infinity(), states);
-    if (!zeros || !nothing)
-      continue;
-    bool first = llvm::all_of(states, [&](Operation *op) {
-      Operation *ancestor = nothing->getBlock()->findAncestorOpInBlock(*op);
-      return ancestor && nothing->isBeforeInBlock(ancestor);
-    });
-    if (first)
-      zeros.erase();
-  }
-}
-
 void ConvertRingToVectorPass::runOnOperation() {
   if (!llvm::is_contained({128, 256, 512}, vectorBits)) {
     getOperation().emitError("vector-bits is ")
@@ -258,7 +190,6 @@ void ConvertRingToVectorPass::runOnOperation() {
     if (isa<OnlineAttentionOp, FinalizeOp, MergeOp>(op))
       ops.push_back(op);
   });
-  dropZerosOfAcc(ops);
   for (Operation *op : ops) {
     // Of acc, [batch, heads, Lq, dv].
     auto state = cast<DestinationStyleOpInterface>(op).getDpsInits().front();

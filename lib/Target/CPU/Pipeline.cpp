@@ -68,12 +68,11 @@ void mlir::ring::populateLLVMLowering(OpPassManager &pm) {
 void mlir::ring::populateCPULowering(OpPassManager &pm,
                                      const CPUOptions &options) {
   populateBufferization(pm);
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   ConvertRingToVectorPassOptions vector;
   vector.vectorBits = options.vectorBits;
   vector.keyTile = options.keyTile;
   pm.addPass(createConvertRingToVectorPass(vector));
-  // After the kernels, which make the fill of an accumulator superfluous.
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   // Loop-invariant address arithmetic leaves the kernels' inner loops.
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
