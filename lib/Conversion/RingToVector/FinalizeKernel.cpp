@@ -157,3 +157,18 @@ void mlir::ring::buildMergeKernel(MergeOp op, KernelBuilder &b,
   });
   func::ReturnOp::create(b);
 }
+
+void mlir::ring::buildFillKernel(linalg::FillOp op, KernelBuilder &b,
+                                 func::FuncOp kernel) {
+  Value content = kernel.getArgument(1), acc = kernel.getArgument(2);
+  int64_t columns = cast<MemRefType>(acc.getType()).getDimSize(3);
+  Rows rows(b, kernel.getArgument(0), acc);
+  Value row = rowScratch(b, columns);
+  Value everywhere = inAllLanes(b, content);
+  forRegisters(b, columns,
+               [&](Value c) { b.store(everywhere, row, {b.index(0), c}); });
+  b.loop(b.index(0), rows.count, 1, [&](Value r) {
+    b.packRows(row, acc, rows.batch, rows.head, r, b.index(1), columns);
+  });
+  func::ReturnOp::create(b);
+}

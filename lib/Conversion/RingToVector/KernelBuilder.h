@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -150,6 +151,8 @@ void buildOnlineAttentionKernel(OnlineAttentionOp op, KernelBuilder &b,
                                 func::FuncOp kernel, ValueRange captures);
 void buildFinalizeKernel(FinalizeOp op, KernelBuilder &b, func::FuncOp kernel);
 void buildMergeKernel(MergeOp op, KernelBuilder &b, func::FuncOp kernel);
+/// Of a fill of an accumulator.
+void buildFillKernel(linalg::FillOp op, KernelBuilder &b, func::FuncOp kernel);
 
 } // namespace mlir::ring
 

@@ -11,6 +11,7 @@
 #include "ring/Conversion/Passes.h"
 #include "ring/Dialect/Ring/IR/Refusal.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::ring {
@@ -35,6 +36,7 @@ private:
   LogicalResult convert(OnlineAttentionOp op);
   LogicalResult convert(FinalizeOp op);
   LogicalResult convert(MergeOp op);
+  LogicalResult convert(linalg::FillOp op);
 
   using Filler = llvm::function_ref<void(KernelBuilder &, func::FuncOp)>;
   /// The kernel for `op`, made by `fill` unless an equal op has one already. It
@@ -172,6 +174,30 @@ LogicalResult ConvertRingToVectorPass::convert(MergeOp op) {
   return success();
 }
 
+/// As long as the work of a sparse mask takes, the zeros of a long accumulator
+/// are not written by one thread; nor is its memory touched first by one.
+LogicalResult ConvertRingToVectorPass::convert(linalg::FillOp op) {
+  FailureOr<func::FuncOp> kernel = kernelFor(
+      op, "fill", op->getOperandTypes(),
+      [&](KernelBuilder &b, func::FuncOp f) { buildFillKernel(op, b, f); });
+  if (failed(kernel))
+    return failure();
+  callPerHead(op, *kernel, op.getOutputs().front());
+  return success();
+}
+
+/// The fills that give accumulators of `states` their first content.
+static SmallVector<linalg::FillOp> fillsOfAcc(ArrayRef<Operation *> states) {
+  llvm::SetVector<linalg::FillOp> fills;
+  for (Operation *op : states)
+    if (auto state = dyn_cast<OnlineAttentionOp>(op))
+      for (Operation *user : state.getAcc().getUsers())
+        if (auto fill = dyn_cast<linalg::FillOp>(user);
+            fill && fill.getInputs().front().getType().isF32())
+          fills.insert(fill);
+  return fills.takeVector();
+}
+
 void ConvertRingToVectorPass::runOnOperation() {
   if (!llvm::is_contained({128, 256, 512}, vectorBits)) {
     getOperation().emitError("vector-bits is ")
@@ -209,6 +235,11 @@ void ConvertRingToVectorPass::runOnOperation() {
     if (failed(converted))
       return signalPassFailure();
   }
+  SmallVector<linalg::FillOp> fills = fillsOfAcc(ops);
+  for (linalg::FillOp fill : fills)
+    if (failed(convert(fill)))
+      return signalPassFailure();
+  llvm::append_range(ops, fills);
   for (Operation *op : ops)
     op->erase();
 }

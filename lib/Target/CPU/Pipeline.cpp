@@ -68,11 +68,12 @@ void mlir::ring::populateLLVMLowering(OpPassManager &pm) {
 void mlir::ring::populateCPULowering(OpPassManager &pm,
                                      const CPUOptions &options) {
   populateBufferization(pm);
-  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   ConvertRingToVectorPassOptions vector;
   vector.vectorBits = options.vectorBits;
   vector.keyTile = options.keyTile;
   pm.addPass(createConvertRingToVectorPass(vector));
+  // After the kernels, which take the fills of accumulators.
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   // Loop-invariant address arithmetic leaves the kernels' inner loops.
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());

@@ -275,8 +275,16 @@ LAYOUTS = [
         "layout-balanced-unweighted",
         "balanced does not look at the pairs",
         "lib/Analysis/Balance.cpp",
-        "    dealByWeight(ranks, chunks);\n  std::vector<int64_t> owners",
-        "    (void)dealByWeight;\n  std::vector<int64_t> owners",
+        "    dealByWeight(ranks, chunks);\n}",
+        "    (void)dealByWeight;\n}",
+        tests("Balance.*"),
+    ),
+    Mutation(
+        "layout-balanced-sixteen-chunks",
+        "balanced never cuts chunks shorter",
+        "lib/Analysis/Balance.cpp",
+        "constexpr double kEvenEnough = 1.04;",
+        "constexpr double kEvenEnough = 2;",
         tests("Balance.*"),
     ),
     Mutation(

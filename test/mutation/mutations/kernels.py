@@ -391,6 +391,14 @@ MERGING = [
         "b.vmul(mySum, lane(myDecay))",
         STATES,
     ),
+    Mutation(
+        "fill-nothing",
+        "the accumulator starts with what its memory held",
+        FINALIZE,
+        "b.packRows(row, acc, rows.batch, rows.head, r, b.index(1), columns);",
+        "(void)row;",
+        SOFTMAX,
+    ),
 ]
 
 FUNCTIONS = [
