@@ -59,7 +59,7 @@ int32_t ring_local_index(const ring_context *context) {
 }
 
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
-                       uint64_t fingerprint) {
+                       uint64_t fingerprint, const char *program) {
   if (context->status != RING_OK)
     return context->status;
   if (context->stage != ring_context::Stage::Created)
@@ -67,7 +67,8 @@ ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
   if (Result result = checkRanks(ranks, context->size); result.failed())
     return context->fail(result);
   Clock::time_point called = Clock::now();
-  Result result = context->transport->begin(slots, fingerprint);
+  Result result =
+      context->transport->begin(slots, {fingerprint, program ? program : ""});
   context->trace.wait("all ranks to begin", called, Clock::now());
   if (result.failed())
     return context->fail(result);

@@ -42,6 +42,16 @@ struct Failure {
   std::string message; ///< complete: names rank and round
 };
 
+/// What the arguments of ring_begin say that a rank runs.
+struct Program {
+  uint64_t fingerprint = 0;
+  std::string description;
+};
+
+/// "rank A and rank B run different programs: ..." for two that differ.
+std::string describeMismatch(int32_t rankA, const Program &a, int32_t rankB,
+                             const Program &b);
+
 /// One message group.
 using TensorGroup = std::vector<ring_tensor>;
 
@@ -63,9 +73,9 @@ class Transport {
 public:
   virtual ~Transport() = default;
 
-  /// Meets all ranks and compares the fingerprints. RING_ERROR_MISMATCH names
-  /// two ranks that differ.
-  virtual Result begin(int32_t slots, uint64_t fingerprint) = 0;
+  /// Meets all ranks and compares their programs. RING_ERROR_MISMATCH names two
+  /// ranks that differ, and how.
+  virtual Result begin(int32_t slots, const Program &program) = 0;
 
   /// Sends `tensors` to `transfer.to` and expects one group from
   /// `transfer.from`; does not wait. What one rank sends to another is received

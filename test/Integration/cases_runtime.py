@@ -62,7 +62,9 @@ def other_number_of_ranks():
 def other_programs():
     """R5: ranks compiled for S=8 and for S=10, or for other masks: each ends."""
     eight, ten = attention(8), attention(10)
-    for cases in (eight, ten), (eight, attention(8, Mask())):
+    sizes = "8 queries", "10 queries", "8 keys", "10 keys"
+    masks = "mask none", "mask #ring.mask<causal>"
+    for cases, parts in ((eight, ten), sizes), ((eight, attention(8, Mask())), masks):
         libraries = [library_of(case, 2) for case in cases]
         seen = {}
 
@@ -78,7 +80,7 @@ def other_programs():
             assert host.run(body) == MISMATCH
             assert time.monotonic() - begin < 5
             assert seen == {0: MISMATCH, 1: MISMATCH}, seen
-            for part in "rank 0", "rank 1", "run different programs":
+            for part in "rank 0", "rank 1", "run different programs", *parts:
                 assert part in host.error(), host.error()
 
 

@@ -81,7 +81,7 @@ TEST(AccountingTest, PeakIsOfTheBusiestRank) {
   Host host(2);
   void *kept = nullptr;
   ring_status status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 2, 0, 0));
+    RING_TRY(ring_begin(context, 2, 0, 0, nullptr));
     int64_t unit = ring_rank(context) == 1 ? 3000 : 1000;
     void *first = _mlir_memref_to_llvm_alloc(unit);
     void *second = _mlir_memref_to_llvm_aligned_alloc(256, unit);
@@ -109,7 +109,7 @@ TEST(AccountingTest, PeakIsOfTheBusiestRank) {
 TEST(AccountingTest, WorkersCountForTheirRank) {
   Host host(1);
   ring_status status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 1, 0, 0));
+    RING_TRY(ring_begin(context, 1, 0, 0, nullptr));
     RING_TRY(ring_parallel_for(
         context, "allocate", 0, 4,
         [](void *, int64_t) {
@@ -128,7 +128,7 @@ TEST(AccountingTest, MemoryMayOutliveTheHost) {
   {
     Host host(1);
     EXPECT_EQ(host.run([&](ring_context *context) -> ring_status {
-      RING_TRY(ring_begin(context, 1, 0, 0));
+      RING_TRY(ring_begin(context, 1, 0, 0, nullptr));
       memory = _mlir_memref_to_llvm_alloc(100);
       return ring_end(context, RING_OK);
     }),
@@ -140,7 +140,7 @@ TEST(AccountingTest, MemoryMayOutliveTheHost) {
 TEST(AccountingTest, WhatAFailedRankHeldIsFreed) {
   Host host(2);
   ring_status status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 2, 0, 0));
+    RING_TRY(ring_begin(context, 2, 0, 0, nullptr));
     _mlir_memref_to_llvm_alloc(5000);
     return ring_end(context,
                     ring_rank(context) == 1 ? RING_ERROR_USAGE : RING_OK);
@@ -180,7 +180,7 @@ ring_status countPairs(ring_context *context,
                        const std::vector<LayoutEntry> &keys,
                        const ring_visibility &visibility, bool label) {
   int32_t rank = ring_rank(context), size = ring_size(context);
-  RING_TRY(ring_begin(context, size, 0, 0));
+  RING_TRY(ring_begin(context, size, 0, 0, nullptr));
   for (int64_t round = 0; round < size; ++round) {
     ring_slices slices;
     ring_slices_init(&slices, tableOf(queries), queries.size(), tableOf(keys),

@@ -61,7 +61,7 @@ TEST(ArgumentsTest, RankFunction) {
   for (const Passed &passed : cases()) {
     Host host(2);
     ring_status status = host.run([&](ring_context *context) -> ring_status {
-      RING_TRY(ring_begin(context, 2, 0, 0));
+      RING_TRY(ring_begin(context, 2, 0, 0, nullptr));
       ring_status checked = RING_OK;
       if (ring_rank(context) == 1)
         checked =

@@ -38,7 +38,7 @@ void expectUsage(
   float value = 0;
   ring_tensor tensor = tensorOf(&value, 4, {1});
   ring_status status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 1, 1, 0));
+    RING_TRY(ring_begin(context, 1, 1, 0, nullptr));
     ring_status result = misuse(context, &tensor);
     return ring_end(context, result);
   });
@@ -67,7 +67,7 @@ TEST(FailureTest, WrongNumberOfRanks) { // case S7
     // The rank function finds out by itself, too.
     EXPECT_EQ(host.run([&, compiled =
                                compiled](ring_context *context) -> ring_status {
-      return ring_end(context, ring_begin(context, compiled, 1, 0));
+      return ring_end(context, ring_begin(context, compiled, 1, 0, nullptr));
     }),
               RING_ERROR_MISMATCH);
     expectContains(host.error(), message);
@@ -79,7 +79,9 @@ TEST(FailureTest, DifferentPrograms) { // case R5
   ring_status seen[4];
   ring_status status = host.run([&](ring_context *context) -> ring_status {
     int32_t rank = ring_rank(context);
-    seen[rank] = ring_begin(context, 4, 1, rank == 2 ? 0xbad : 0x900d);
+    seen[rank] =
+        rank == 2 ? ring_begin(context, 4, 1, 0xbad, "4 ranks; 10 keys; full")
+                  : ring_begin(context, 4, 1, 0x900d, "4 ranks; 8 keys; full");
     return ring_end(context, seen[rank]);
   });
   EXPECT_EQ(status, RING_ERROR_MISMATCH);
@@ -89,6 +91,22 @@ TEST(FailureTest, DifferentPrograms) { // case R5
   expectContains(host.error(), "run different programs");
   expectContains(host.error(), "0000000000000bad");
   expectContains(host.error(), "000000000000900d");
+  // Which of the two comes first depends on who began first.
+  expectContains(host.error(), "'10 keys'");
+  expectContains(host.error(), "'8 keys'");
+}
+
+// Without descriptions, or where they agree, there are the fingerprints.
+TEST(FailureTest, DifferentProgramsOfOneDescription) {
+  for (const char *program : {static_cast<const char *>(nullptr), "2 ranks"}) {
+    Host host(2);
+    ring_status status = host.run([&](ring_context *context) -> ring_status {
+      return ring_end(context,
+                      ring_begin(context, 2, 1, ring_rank(context), program));
+    });
+    EXPECT_EQ(status, RING_ERROR_MISMATCH);
+    expectContains(host.error(), "run different programs (fingerprints ");
+  }
 }
 
 TEST(FailureTest, DifferentShapes) {
@@ -156,7 +174,7 @@ TEST(FailureTest, CircleOfForwardsTimesOut) {
     int32_t rank = ring_rank(context), other = 1 - rank;
     ring_tensor own = tensorOf(&value, 4, {1});
     ring_ticket fromOther, fromSelf;
-    RING_TRY(ring_begin(context, 2, 2, 0));
+    RING_TRY(ring_begin(context, 2, 2, 0, nullptr));
     RING_TRY(ring_permute_start(context, rank, other, 1, &own, &fromOther));
     RING_TRY(ring_permute_forward(context, other, rank, fromOther, &fromSelf));
     return ring_end(context, ring_permute_wait(context, fromOther, 1, &own));
@@ -170,13 +188,13 @@ TEST(FailureTest, DeadlineOfBeginAndEnd) {
   ring_status status = host.run([&](ring_context *context) -> ring_status {
     if (ring_rank(context) == 1)
       std::this_thread::sleep_for(std::chrono::milliseconds(1000));
-    return ring_end(context, ring_begin(context, 3, 1, 0));
+    return ring_end(context, ring_begin(context, 3, 1, 0, nullptr));
   });
   EXPECT_EQ(status, RING_ERROR_TIMEOUT);
   expectContains(host.error(), "rank 1 did not begin within 0.4 s");
 
   status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 3, 1, 0));
+    RING_TRY(ring_begin(context, 3, 1, 0, nullptr));
     if (ring_rank(context) == 1)
       std::this_thread::sleep_for(std::chrono::milliseconds(1000));
     return ring_end(context, RING_OK);
@@ -207,7 +225,7 @@ TEST(FailureTest, FailingRankEndsTheOthers) {
       };
       if (way == EndWithStatus || way == Misuse || rank != 2)
         return seen[rank] = runRing(context, {own}, 1, visit);
-      RING_TRY(ring_begin(context, 4, 1, 42));
+      RING_TRY(ring_begin(context, 4, 1, 42, nullptr));
       ring_status result = passAround(context, {own}, 1, visit);
       return seen[rank] = way == ReturnEarly ? RING_OK : result;
     });
@@ -237,7 +255,7 @@ TEST(FailureTest, FailedRankStaysForItsReaders) {
     ring_tensor own = tensorOf(&value, 4, {1}), received;
     ring_ticket ticket;
     int32_t rank = ring_rank(context), other = 1 - rank;
-    RING_TRY(ring_begin(context, 2, 1, 0));
+    RING_TRY(ring_begin(context, 2, 1, 0, nullptr));
     RING_TRY(ring_permute_start(context, other, other, 1, &own, &ticket));
     ring_status result = ring_permute_wait(context, ticket, 1, &received);
     if (rank == 0) {
@@ -263,7 +281,7 @@ TEST(FailureTest, LaterCallsReturnTheFirstStatus) {
     ring_ticket ticket;
     EXPECT_EQ(ring_permute_start(context, 0, 0, 1, &own, &ticket),
               RING_ERROR_USAGE);
-    EXPECT_EQ(ring_begin(context, 1, 1, 0), RING_ERROR_USAGE);
+    EXPECT_EQ(ring_begin(context, 1, 1, 0, nullptr), RING_ERROR_USAGE);
     EXPECT_EQ(ring_parallel_for(
                   context, "x", 0, 1, [](void *, int64_t) {}, nullptr),
               RING_ERROR_USAGE);
@@ -337,7 +355,7 @@ TEST(FailureTest, BadArguments) {
               });
   expectUsage("rank 0: ring_begin was called before",
               [](ring_context *context, ring_tensor *) -> ring_status {
-                return ring_begin(context, 1, 1, 0);
+                return ring_begin(context, 1, 1, 0, nullptr);
               });
   expectUsage("rank 0: ring_end was called before",
               [](ring_context *context, ring_tensor *) -> ring_status {

@@ -14,8 +14,8 @@ static void store(void *environment, int64_t item) {
 }
 
 static ring_status body(ring_context *context, void *environment) {
-  ring_status status =
-      ring_begin(context, ring_size(context), /*slots=*/0, /*fingerprint=*/1);
+  ring_status status = ring_begin(context, ring_size(context), /*slots=*/0,
+                                  /*fingerprint=*/1, NULL);
   if (status == RING_OK && ring_rank(context) == 0)
     status = ring_parallel_for(context, "store", -1, 3, store, environment);
   return ring_end(context, status);

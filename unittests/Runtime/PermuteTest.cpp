@@ -144,7 +144,7 @@ TEST(PermuteTest, SelfTransfer) {
   Host host(1);
   int32_t value = 7;
   ring_status status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 1, 2, 0));
+    RING_TRY(ring_begin(context, 1, 2, 0, nullptr));
     ring_tensor own = tensorOf(&value, 4, {}), received;
     ring_ticket first, second;
     RING_TRY(ring_permute_start(context, 0, 0, 1, &own, &first));
@@ -169,7 +169,7 @@ TEST(PermuteTest, OtherRingOrder) {
     while (order[place] != rank)
       ++place;
     int32_t to = order[(place + 1) % 4], from = order[(place + 3) % 4];
-    RING_TRY(ring_begin(context, 4, 3, 1));
+    RING_TRY(ring_begin(context, 4, 3, 1, nullptr));
     std::vector<ring_tensor> own = blocks[rank].tensors();
     ring_ticket tickets[3];
     RING_TRY(ring_permute_start(context, to, from, 2, own.data(), &tickets[0]));
@@ -199,7 +199,7 @@ TEST(PermuteTest, PairsAreIndependent) {
     values[rank][1] = 10 + rank;
     ring_tensor up = tensorOf(&values[rank][0], 4, {}), down = up;
     down.data = &values[rank][1];
-    RING_TRY(ring_begin(context, 3, 2, 1));
+    RING_TRY(ring_begin(context, 3, 2, 1, nullptr));
     ring_ticket upTicket, downTicket;
     if (rank == 0) { // in another order than the peers
       RING_TRY(

@@ -33,7 +33,7 @@ ring_status parallelFor(ring_context *context, int64_t count,
 /// Runs `body` on every rank between ring_begin and ring_end.
 ring_status runRanks(Host &host, const Host::Body &body) {
   return host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, ring_size(context), 0, 0));
+    RING_TRY(ring_begin(context, ring_size(context), 0, 0, nullptr));
     return ring_end(context, body(context));
   });
 }
@@ -172,7 +172,7 @@ TEST(PoolTest, NoNewRoundAfterAPeerFailed) {
   };
   ring_status late = RING_OK;
   ring_status status = host.run([&](ring_context *context) -> ring_status {
-    RING_TRY(ring_begin(context, 2, 0, 0));
+    RING_TRY(ring_begin(context, 2, 0, 0, nullptr));
     if (ring_rank(context) == 0) {
       await(begun);
       ring_ticket ticket;

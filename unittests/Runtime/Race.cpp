@@ -43,7 +43,7 @@ ring_status receive(bool waits) {
     std::vector<int32_t> &own = blocks[rank];
     ring_tensor sent = tensorOf(own.data(), 4, {kValues}), received = sent;
     ring_ticket ticket;
-    RING_TRY(ring_begin(context, 2, 1, 0));
+    RING_TRY(ring_begin(context, 2, 1, 0, nullptr));
     std::fill(own.begin(), own.end(), 1 + rank);
     auto sumOfPeer = [&] {
       const std::vector<int32_t> &peer = blocks[1 - rank];
@@ -79,7 +79,7 @@ ring_status overwrite(bool waits) {
     std::vector<int32_t> &own = blocks[rank];
     ring_tensor sent = tensorOf(own.data(), 4, {kValues}), received;
     ring_ticket ticket;
-    RING_TRY(ring_begin(context, 2, 1, 0));
+    RING_TRY(ring_begin(context, 2, 1, 0, nullptr));
     RING_TRY(
         ring_permute_start(context, 1 - rank, 1 - rank, 1, &sent, &ticket));
     if (rank == 0 && !waits) {

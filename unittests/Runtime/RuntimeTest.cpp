@@ -56,7 +56,7 @@ ring_status ring::test::runRing(
     int32_t distance,
     const std::function<ring_status(int32_t, const std::vector<ring_tensor> &)>
         &visit) {
-  RING_TRY(ring_begin(context, ring_size(context), distance + 1, 42));
+  RING_TRY(ring_begin(context, ring_size(context), distance + 1, 42, nullptr));
   return ring_end(context, passAround(context, own, distance, visit));
 }
 

@@ -64,9 +64,11 @@ int32_t ring_local_index(const ring_context *context);
 /* First call of every rank function, once in a run. Compares `ranks` with the
  * ring's size and `fingerprint` (N, layout, shapes, types, mask) with the other
  * ranks', before the first transfer. `slots` is how many transfers the program
- * keeps in flight; a transport that copies allocates so many, `threads` none.*/
+ * keeps in flight; a transport that copies allocates so many, `threads` none.
+ * `program` (may be NULL) says what the fingerprint stands for, in fields that
+ * "; " separates: those that differ are part of the message. */
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
-                       uint64_t fingerprint);
+                       uint64_t fingerprint, const char *program);
 /* After ring_begin, for each argument of the rank function that is a tensor:
  * RING_ERROR_USAGE where its sizes are not the `dims` that the program was
  * compiled for (below 0: any that is not negative), or where it has elements

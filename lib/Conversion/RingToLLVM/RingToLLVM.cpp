@@ -137,8 +137,10 @@ void FunctionLowering::begin() {
   });
   b.setInsertionPointToStart(&function.front());
   Value fingerprint = b.i64(integer(kFingerprintAttrName, 0));
-  b.checkedCall("ring_begin", {b.context(), b.i32(ranks),
-                               b.i32(integer(kSlotsAttrName, 1)), fingerprint});
+  auto program = function->getAttrOfType<StringAttr>(kProgramAttrName);
+  b.checkedCall("ring_begin",
+                {b.context(), b.i32(ranks), b.i32(integer(kSlotsAttrName, 1)),
+                 fingerprint, program ? b.string(program) : b.null()});
   checkArguments("ring_check_argument");
 }
 

@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -66,7 +65,7 @@ private:
 struct RankState {
   std::condition_variable changed;
   bool begun = false, ended = false;
-  uint64_t fingerprint = 0;
+  Program program;
   MessageRef first = std::make_shared<Message>(); ///< what it first sent
   std::map<int32_t, Mailbox> mailboxes;           ///< by sender
   MessageRef awaited;                             ///< by a wait, or NULL
@@ -109,7 +108,7 @@ public:
   ThreadsTransport(std::shared_ptr<ThreadsRing> ring, int32_t rank)
       : ring(std::move(ring)), rank(rank) {}
 
-  Result begin(int32_t slots, uint64_t fingerprint) override;
+  Result begin(int32_t slots, const Program &program) override;
   Result start(const Transfer &transfer, const TensorGroup &tensors) override {
     return post(transfer, &tensors, nullptr);
   }
@@ -199,22 +198,17 @@ void ThreadsRing::repeat(const MessageRef &message, const MessageRef &source) {
 }
 
 /// Nothing to allocate: `slots` does not matter.
-Result ThreadsTransport::begin(int32_t, uint64_t fingerprint) {
+Result ThreadsTransport::begin(int32_t, const Program &program) {
   std::unique_lock<std::mutex> lock(ring->mutex);
   for (size_t i = 0; i < ring->ranks.size(); ++i) {
     const RankState &other = ring->ranks[i];
-    if (other.begun && other.fingerprint != fingerprint) {
-      char text[128];
-      std::snprintf(text, sizeof(text),
-                    "rank %zu and rank %d run different programs "
-                    "(fingerprints %016llx and %016llx)",
-                    i, rank, static_cast<unsigned long long>(other.fingerprint),
-                    static_cast<unsigned long long>(fingerprint));
-      return {RING_ERROR_MISMATCH, text};
-    }
+    if (other.begun && other.program.fingerprint != program.fingerprint)
+      return {RING_ERROR_MISMATCH,
+              describeMismatch(static_cast<int32_t>(i), other.program, rank,
+                               program)};
   }
   self().begun = true;
-  self().fingerprint = fingerprint;
+  self().program = program;
   if (ring->all(&RankState::begun))
     ring->wakeAll();
   bool inTime = sleep(lock, [&] { return ring->all(&RankState::begun); });

@@ -8,11 +8,12 @@
 // RANK-LABEL: func.func private @r(
 // RANK-SAME:    %[[CTX:[^:]*]]: !llvm.ptr, %[[K:[^:]*]]: memref<1x1x?x4xf16, {{[^%]*}}, %[[V:[^:]*]]: memref<1x1x?x6xf16, {{.*}}) -> i32
 // RANK-SAME:    llvm.emit_c_interface
-// The ranks it was compiled for, slots, and the fingerprint.
+// The ranks it was compiled for, slots, the fingerprint, and its meaning.
 // RANK-DAG:     %[[PRINT:.*]] = arith.constant 77 : i64
 // RANK-DAG:     %[[N:.*]] = arith.constant 4 : i32
 // RANK-DAG:     %[[SLOTS:.*]] = arith.constant 3 : i32
-// RANK:         %[[S:.*]] = call @ring_begin(%[[CTX]], %[[N]], %[[SLOTS]], %[[PRINT]])
+// RANK-DAG:     %[[PROGRAM:.*]] = llvm.mlir.addressof @"ring_string_4 ranks"
+// RANK:         %[[S:.*]] = call @ring_begin(%[[CTX]], %[[N]], %[[SLOTS]], %[[PRINT]], %[[PROGRAM]])
 // RANK:         %[[BAD:.*]] = arith.cmpi ne, %[[S]], %{{.*}} : i32
 // RANK:         cf.cond_br %[[BAD]], ^[[EXIT:.*]](%[[S]] : i32), ^
 // RANK:         %[[RANK:.*]] = call @ring_rank(%[[CTX]])
@@ -62,12 +63,13 @@
 // Memory for calls is taken once a function, not once a round.
 // LOOP-NOT:   llvm.alloca
 
-// Without slots and fingerprint: one slot, print 0. A rank of one rank.
-// RUN: sed -e 's/, ring.slots.*77 : i64//; s/shape = 4/shape = 1/' %t/rank.mlir | ring-opt --convert-ring-to-llvm | %{check} PLAIN
+// Without slots and fingerprint: one slot, print 0, no words. A rank of one rank.
+// RUN: sed -e 's/, ring.slots.*"4 ranks"//; s/shape = 4/shape = 1/' %t/rank.mlir | ring-opt --convert-ring-to-llvm | %{check} PLAIN
 // PLAIN-DAG: %[[PRINT:.*]] = arith.constant 0 : i64
 // PLAIN-DAG: %[[N:c1_i32.*]] = arith.constant 1 : i32
 // PLAIN-DAG: %[[SLOTS:c1_i32.*]] = arith.constant 1 : i32
-// PLAIN:     call @ring_begin(%{{.*}}, %[[N]], %[[SLOTS]], %[[PRINT]])
+// PLAIN-DAG: %[[NONE:.*]] = llvm.mlir.zero
+// PLAIN:     call @ring_begin(%{{.*}}, %[[N]], %[[SLOTS]], %[[PRINT]], %[[NONE]])
 
 // After all passes, no op of ours is left, and running the pass again on what
 // is LLVM by then changes nothing.
@@ -82,7 +84,7 @@
 !k = memref<1x1x?x4xf16, strided<[?, ?, ?, ?], offset: ?>>
 !v = memref<1x1x?x6xf16, strided<[?, ?, ?, ?], offset: ?>>
 shard.grid @ring(shape = 4)
-func.func private @r(%k: !k, %v: !v) attributes {ring.rank_of = @f, ring.slots = 3 : i64, ring.fingerprint = 77 : i64} {
+func.func private @r(%k: !k, %v: !v) attributes {ring.rank_of = @f, ring.slots = 3 : i64, ring.fingerprint = 77 : i64, ring.program = "4 ranks"} {
   %rank = shard.process_linear_index on @ring : index
   %f = ring.permute_start %k, %v on @ring axis 0 : !k, !v
   %g = ring.permute_start %f on @ring axis 0 : !ring.future<!k, !v>

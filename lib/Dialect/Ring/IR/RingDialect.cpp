@@ -157,6 +157,13 @@ LogicalResult RingDialect::verifyOperationAttribute(Operation *op,
                              << "', expected an integer on a function";
     return success();
   }
+  if (attr.getName() == kProgramAttrName) {
+    if (!isa<FunctionOpInterface>(op) || !isa<StringAttr>(attr.getValue()))
+      return op->emitError()
+             << kProgramAttrName << " is " << attr.getValue() << " on '"
+             << op->getName() << "', expected a string on a function";
+    return success();
+  }
   return op->emitError() << "unknown attribute '" << attr.getName().getValue()
                          << "' of the ring dialect";
 }

@@ -6,12 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ProgramIdentity.h"
+
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/xxhash.h"
 
 namespace mlir::ring {
 #define GEN_PASS_DEF_BUFFERIZETRANSFERSPASS
@@ -181,19 +182,6 @@ void Travellers::run() {
   convert();
 }
 
-/// What ranks compare before they exchange anything: everything that the text
-/// of the program says (shapes, types, layout tables, mask, rounds).
-static void addFingerprint(func::FuncOp function) {
-  if (function->hasAttr(kFingerprintAttrName))
-    return;
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  function->print(os, OpPrintingFlags().elideLargeElementsAttrs(INT64_MAX));
-  auto hash = static_cast<int64_t>(llvm::xxh3_64bits(text));
-  function->setAttr(kFingerprintAttrName,
-                    Builder(function.getContext()).getI64IntegerAttr(hash));
-}
-
 /// What calls a rank function knows nothing of transfers.
 static LogicalResult checkSignature(func::FuncOp function) {
   for (Type type : llvm::concat<const Type>(function.getArgumentTypes(),
@@ -209,7 +197,7 @@ void BufferizeTransfersPass::runOnOperation() {
     if (RankProgram::isRankFunction(function)) {
       if (failed(checkSignature(function)))
         return signalPassFailure();
-      addFingerprint(function);
+      identifyProgram(function);
       Travellers(function).run();
     }
 }

@@ -1,7 +1,7 @@
 // RUN: ring-opt %s --split-input-file --verify-diagnostics
 
 func.func private @host()
-func.func private @rank() attributes {ring.rank_of = @host, ring.layout = #ring.layout<zigzag>, ring.slots = 3, ring.fingerprint = 42}
+func.func private @rank() attributes {ring.rank_of = @host, ring.layout = #ring.layout<zigzag>, ring.slots = 3, ring.fingerprint = 42, ring.program = "2 ranks"}
 
 // -----
 
@@ -32,6 +32,11 @@ func.func private @slots_as_string() attributes {ring.slots = "three"}
 
 // expected-error @+1 {{ring.fingerprint is 42 : i64 on 'builtin.module', expected an integer on a function}}
 module attributes {ring.fingerprint = 42} {}
+
+// -----
+
+// expected-error @+1 {{ring.program is 42 : i64 on 'func.func', expected a string on a function}}
+func.func private @program_as_integer() attributes {ring.program = 42}
 
 // -----
 

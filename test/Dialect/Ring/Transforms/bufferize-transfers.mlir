@@ -10,6 +10,7 @@
 // D1-LABEL: func.func private @full_rank(
 // D1-SAME:    %[[Q:[^:]*]]: tensor<2x2x?x8xf32>, %[[K:[^:]*]]: tensor<2x1x?x8xf32>, %[[V:[^:]*]]: tensor<2x1x?x4xf32>)
 // D1-SAME:    ring.fingerprint = {{-?[0-9]+}} : i64
+// D1-SAME:    ring.program = "4 ranks; layout #ring.layout<contiguous>; 12 queries; 12 keys; mask none; (tensor<2x2x?x8xf32>, tensor<2x1x?x8xf32>, tensor<2x1x?x4xf32>) -> tensor<2x2x?x4xf32>"
 // D1-DAG:     %[[K0:.*]] = bufferization.to_buffer %[[K]] read_only : tensor<2x1x?x8xf32> to memref<2x1x?x8xf32, strided<[?, ?, ?, ?], offset: ?>>
 // D1-DAG:     %[[V0:.*]] = bufferization.to_buffer %[[V]] read_only
 // D1:         %[[F:.*]] = ring.permute_start %[[K0]], %[[V0]] on @ring axis 0

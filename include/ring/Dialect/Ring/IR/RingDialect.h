@@ -57,6 +57,9 @@ inline constexpr llvm::StringLiteral kSlotsAttrName = "ring.slots";
 /// Discardable attribute of a rank function: an integer that differs between
 /// programs that cannot run together.
 inline constexpr llvm::StringLiteral kFingerprintAttrName = "ring.fingerprint";
+/// Discardable attribute of a rank function: what it computes, for people who
+/// have to find out why two fingerprints differ (a string).
+inline constexpr llvm::StringLiteral kProgramAttrName = "ring.program";
 
 /// Most ranks of a ring. Tables, and the work of some analyses, grow with it.
 inline constexpr int64_t kMaxRingSize = 1024;

@@ -35,6 +35,7 @@ def Ring_Dialect : Dialect {
     | `ring.layout = #ring.layout<...>` | a function | the layout of this rank function |
     | `ring.slots = 3` | a function | the slots that its transfers need, with the block in use |
     | `ring.fingerprint = 42` | a function | ranks whose programs have other fingerprints cannot run with it |
+    | `ring.program = "4 ranks; ..."` | a function | what the fingerprint stands for, in words; shown where two differ |
 
     Any other attribute `ring.*` is an error.
   }];
