@@ -24,6 +24,11 @@ def case(name, q, k, v, out, lse, dtype="f32", **more):
     expected[name] = out, lse
 
 
+def heads(*rows):
+    """[1, heads, queries, 1]"""
+    return np.array(rows, float)[None, :, :, None]
+
+
 # M1. A merge through log(1 + exp(b - a)) overflows past a gap of 88.7.
 for first, second in (0, 100), (100, 0), (0, 1e4), (1e4, 0):
     case(

@@ -9,6 +9,7 @@ LAYOUT = FOLDER + "ApplyLayout.cpp"
 CLASSIFY = FOLDER + "ClassifyBlocks.cpp"
 PIPELINE = FOLDER + "PipelineRounds.cpp"
 EXPAND = FOLDER + "ExpandHost.cpp"
+IDENTITY = FOLDER + "ProgramIdentity.cpp"
 TRANSFERS = FOLDER + "BufferizeTransfers.cpp"
 
 
@@ -201,24 +202,24 @@ CLASSIFYING = [
         "classify-a-round-fewer",
         "the loop lacks the last round in which there is something to see",
         CLASSIFY,
-        "program.ranks() : counts.rounds;",
-        "program.ranks() : counts.rounds - 1;",
+        "loop ? counts.rounds : program.ranks()",
+        "loop ? counts.rounds - 1 : program.ranks()",
         pass_test("classify-blocks"),
     ),
     Mutation(
         "classify-no-round-fewer",
         "the loop keeps rounds in which nobody sees anything",
         CLASSIFY,
-        "program.ranks() : counts.rounds;",
-        "program.ranks() : program.ranks();",
+        "loop ? counts.rounds : program.ranks()",
+        "program.ranks()",
         pass_test("classify-blocks"),
     ),
     Mutation(
         "classify-offsets-ignored",
         "rounds are left out though offsets may move queries there",
         CLASSIFY,
-        "slices.getOffsets() || !loop",
-        "!loop",
+        "!program.hasConstantTables() || movesQueries(slices)",
+        "!program.hasConstantTables()",
         pass_test("classify-blocks"),
     ),
 ]
@@ -330,9 +331,17 @@ BUFFERS = [
         lit("Integration/memory.py"),
     ),
     Mutation(
+        "program-without-lengths",
+        "the description of a program lacks how long the sequences are",
+        IDENTITY,
+        "count += entry.size();",
+        "(void)entry;",
+        pass_test("bufferize-transfers"),
+    ),
+    Mutation(
         "fingerprint-of-nothing",
         "all programs have one fingerprint",
-        TRANSFERS,
+        IDENTITY,
         "llvm::xxh3_64bits(text)",
         "llvm::xxh3_64bits(StringRef())",
         pass_test("bufferize-transfers"),
@@ -340,7 +349,7 @@ BUFFERS = [
     Mutation(
         "fingerprint-without-tables",
         "programs that differ in long tables have one fingerprint",
-        TRANSFERS,
+        IDENTITY,
         "elideLargeElementsAttrs(INT64_MAX)",
         "elideLargeElementsAttrs(1)",
         pass_test("bufferize-transfers"),

@@ -196,8 +196,16 @@ TRANSFERS = [
         "fingerprint-not-compared",
         "ranks may run different programs",
         THREADS,
-        "other.begun && other.fingerprint != fingerprint",
+        "other.begun && other.program.fingerprint != program.fingerprint",
         "false",
+        tests("FailureTest.DifferentPrograms"),
+    ),
+    Mutation(
+        "difference-not-named",
+        "of two different programs only the fingerprints are named",
+        "lib/Runtime/Transport.cpp",
+        "if (a.description != b.description)",
+        "if (false)",
         tests("FailureTest.DifferentPrograms"),
     ),
     Mutation(

@@ -179,8 +179,8 @@ OF_COMPUTATIONS = [
         "verify-offsets-ignored",
         "with offsets, blocks are hidden where they would be without",
         FOLDER + "BlockVisibility.cpp",
-        "(op.getOffsets() && attr && attr.dependsOnPositions())",
-        "false",
+        "|| movesQueries(op)",
+        "",
         RUN_TIME,
     ),
 ]

@@ -208,7 +208,8 @@ LogicalResult mlir::ring::verifyScore(Operation *op, Region &region) {
         op->emitOpError("score region holds '")
         << inner.getName()
         << "', expected elementwise ops on scalars, constants, index "
-           "arithmetic or tensor.extract";
+           "arithmetic or "
+        << (onBuffers ? "memref.load" : "tensor.extract");
     diag.attachNote(inner.getLoc()) << "the op is here";
     return diag;
   }

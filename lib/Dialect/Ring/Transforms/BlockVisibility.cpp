@@ -8,6 +8,8 @@
 
 #include "BlockVisibility.h"
 
+#include "ring/Dialect/Ring/Transforms/RankProgram.h"
+
 using namespace mlir;
 using namespace mlir::ring;
 
@@ -23,8 +25,7 @@ BlockVisibility::BlockVisibility(const WorkList &work) {
   auto queries = parseTable(op.getQueryTable());
   auto keys = parseTable(op.getKeyTable());
   MaskAttr attr = op.getMaskAttr();
-  if (!queries || !keys ||
-      (op.getOffsets() && attr && attr.dependsOnPositions()))
+  if (!queries || !keys || movesQueries(op))
     return;
   known = true;
   tables = {std::move(*queries), std::move(*keys)};

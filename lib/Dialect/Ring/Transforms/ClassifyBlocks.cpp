@@ -71,9 +71,11 @@ static void classify(RankProgram &program) {
   for (SlicesOp op : program.slices)
     op.setWhole(false);
   std::optional<RoundsLoop> loop = RoundsLoop::match(function);
-  if (!program.hasConstantTables()) {
+  if (!program.hasConstantTables() || movesQueries(slices)) {
     remark::passed(function.getLoc(), remarkOptions(function))
-        << remark::add("tables are known at run time only")
+        << remark::add(program.hasConstantTables()
+                           ? "offsets are known at run time only"
+                           : "tables are known at run time only")
         << remark::metric("rounds", program.ranks());
     return;
   }
@@ -81,9 +83,7 @@ static void classify(RankProgram &program) {
   ::ring::RingCounts counts = ::ring::countRing(
       arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
       arithmetic.keyCount, program.order());
-  // Offsets move the queries, so no round is surely without work.
-  int64_t rounds =
-      slices.getOffsets() || !loop ? program.ranks() : counts.rounds;
+  int64_t rounds = loop ? counts.rounds : program.ranks();
   if (loop)
     shortenLoop(*loop, rounds);
   remarkCounts(program, rounds, arithmetic, counts);

@@ -152,7 +152,7 @@ void Pipeliner::run() {
 
 /// A transfer is exposed on a rank that has nothing to compute meanwhile.
 static void remarkExposed(RankProgram &program, int64_t rounds) {
-  if (!program.hasConstantTables())
+  if (!program.hasConstantTables() || movesQueries(program.slices.front()))
     return; // nothing is known of any round
   SlicesArithmetic arithmetic(program.slices.front());
   std::vector<std::vector<int64_t>> pairs = ::ring::visiblePairsByRound(

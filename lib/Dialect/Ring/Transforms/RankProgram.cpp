@@ -186,6 +186,11 @@ bool mlir::ring::hasRunTimeVisibility(SlicesOp op) {
   return op.getQuerySegments() || op.getLengths() || op.getOffsets();
 }
 
+bool mlir::ring::movesQueries(SlicesOp op) {
+  MaskAttr mask = op.getMaskAttr();
+  return op.getOffsets() && mask && mask.dependsOnPositions();
+}
+
 static int64_t positions(ArrayRef<::ring::LayoutEntry> table) {
   int64_t count = 0;
   for (const ::ring::LayoutEntry &entry : table)

@@ -205,7 +205,7 @@ func.func @score_with_effect(%q: tensor<1x8x?x64xf32>, %s: !ring.slices, %acc: t
 // -----
 
 func.func @extract_on_memrefs(%q: memref<1x8x?x64xf32>, %s: !ring.slices, %row: memref<1x8x?xf32>, %t: tensor<8xf32>) {
-  // expected-error @+1 {{'ring.online_attention' op score region holds 'tensor.extract', expected}}
+  // expected-error @+1 {{'ring.online_attention' op score region holds 'tensor.extract', expected elementwise ops on scalars, constants, index arithmetic or memref.load}}
   ring.online_attention %q, %q, %q slices(%s) scale(1.0) outs(%q, %row, %row) score {
   ^bb0(%x: f32, %batch: index, %head: index, %qi: index, %ki: index):
     // expected-note @+1 {{the op is here}}

@@ -140,8 +140,8 @@
 // OFFSETS:     scf.for %{{.*}} = %{{.*}} to %[[R]] step
 // OFFSETS:       ring.slices at({{.*}}) offsets({{.*}}) mask(<causal, window = [16, 0]>) : tensor
 // RUN: %{remarks} | %{check} OFFSETS-REMARK
-// OFFSETS-REMARK: rounds=4, rounds_skipped=0
-// OFFSETS-REMARK: [Analysis] ClassifyBlocks
+// OFFSETS-REMARK: [Passed] ClassifyBlocks {{.*}} Remark="offsets are known at run time only", rounds=4{{$}}
+// OFFSETS-REMARK-NOT: ClassifyBlocks
 
 // Tables of run time: all rounds, and `whole` is gone all the same.
 // REDEFINE: %{file} = %t/dynamic.mlir

@@ -132,6 +132,10 @@
 // EXPOSED-SAME: Reason="transfer 2 is exposed: rank 0 sees nothing in round 1"
 // EXPOSED-SAME: zigzag
 // EXPOSED-SAME: exposed_transfers_of_ranks=3
+// With offsets nobody knows.
+// REDEFINE: %{file} = %t/offsets.mlir
+// RUN: %{remarks} | FileCheck %s --check-prefix=MOVED --implicit-check-not=Exposed
+// MOVED: transfers=3
 // Under zigzag each rank sees something in each round.
 // RUN: ring-opt %t/causal.mlir --ring-shard-attention=ranks=4 --ring-apply-layout --ring-classify-blocks --ring-pipeline-rounds --remarks-filter=ring-pipeline-rounds --remark-policy=all -o /dev/null 2>&1 | FileCheck %s --check-prefix=HIDDEN --implicit-check-not=Exposed
 // HIDDEN: transfers=3
@@ -218,6 +222,12 @@ func.func @dynamic(%q: tensor<?x6x?x8xbf16>, %k: tensor<?x3x?x8xbf16>, %v: tenso
 //--- causal.mlir
 func.func @causal(%x: tensor<1x2x256x4xf32>) -> tensor<1x2x256x4xf32> {
   %o = ring.attention %x, %x, %x mask(<causal>) : (tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>) -> tensor<1x2x256x4xf32>
+  return %o : tensor<1x2x256x4xf32>
+}
+
+//--- offsets.mlir
+func.func @offsets(%x: tensor<1x2x256x4xf32>, %n: tensor<1xi32>) -> tensor<1x2x256x4xf32> {
+  %o = ring.attention %x, %x, %x offsets(%n) mask(<causal>) : (tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1x2x256x4xf32>, tensor<1xi32>) -> tensor<1x2x256x4xf32>
   return %o : tensor<1x2x256x4xf32>
 }
 

@@ -116,6 +116,9 @@ TablesOp createTables(ImplicitLocOpBuilder &b, LayoutAttr layout, int64_t ranks,
 
 /// Run-time ids, lengths or offsets decide what is visible.
 bool hasRunTimeVisibility(SlicesOp op);
+/// Run-time offsets move the queries of a mask that depends on positions: no
+/// pair is surely visible or hidden.
+bool movesQueries(SlicesOp op);
 
 /// Bytes that a rank sends in one transfer; nothing where batch or tables are
 /// known at run time only.
