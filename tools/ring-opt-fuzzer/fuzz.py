@@ -26,6 +26,8 @@ import time
 # What decides what is a finding: seconds for one input, MiB.
 SECONDS = 30
 LIMITS = ["-rss_limit_mb=3000", "-max_len=16384", "-detect_leaks=0"]
+# Fills memory that is freed, so that its use is seen without a sanitizer.
+MEMORY = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
 def frames(output):
@@ -99,7 +101,7 @@ def main():
     parser.add_argument("--symbolizer", default="")
     options = parser.parse_args()
 
-    environment = dict(os.environ)
+    environment = {**os.environ, **MEMORY}
     if options.symbolizer:
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             path = f"external_symbolizer_path={options.symbolizer}"
@@ -151,7 +153,8 @@ def main():
             found[key] = what
             os.makedirs(options.keep, exist_ok=True)
             kept = " ".join(shutil.copy(path, options.keep) for path in left_behind)
-            print(f"\n{output[-6000:]}\nfound: {what}\nrepeat: {' '.join(fuzzer)} {kept}", flush=True)
+            memory = " ".join(f"{name}={value}" for name, value in MEMORY.items())
+            print(f"\n{output[-6000:]}\nfound: {what}\nrepeat: {memory} {' '.join(fuzzer)} {kept}", flush=True)
     if inputs == 0:
         sys.exit("no input has been run")
     print(
