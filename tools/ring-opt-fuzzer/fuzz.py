@@ -6,9 +6,9 @@
 Says its seed first, and after a finding how to repeat it. A finding ends the
 fuzzer, which is then started again with what it has learnt.
 A crash whose stack has no code of ours between the fuzzer's and upstream's is
-upstream's: it is counted and not kept. Findings that a line of FILE, a regular
-expression, matches are counted, too. The inputs of others are left in DIR, and
-make it exit with 1. An input that was too slow is run again alone: it is a
+upstream's: it is counted, its input is left in DIR/upstream. Findings that a
+line of FILE, a regular expression, matches are counted, too. The inputs of
+others are left in DIR, and make it exit with 1. An input that was too slow is run again alone: it is a
 finding where it takes as many seconds of the processor, however busy the
 machine is.
 """
@@ -88,6 +88,12 @@ def takes_long(command, path):
     return run.returncode != 0
 
 
+def keep(paths, folder):
+    """Copies files and returns their new paths, in one line."""
+    os.makedirs(folder, exist_ok=True)
+    return " ".join(shutil.copy(path, folder) for path in paths)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("fuzzer")
@@ -135,10 +141,11 @@ def main():
                 print(output[-6000:])
                 sys.exit(f"{options.fuzzer} did not run: exit status {run.returncode}")
             what = finding(output)
+            left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if what is None:
                 upstream += 1
+                keep(left_behind, os.path.join(options.keep, "upstream"))
                 continue
-            left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if what.startswith("timeout") and not any(
                 takes_long(fuzzer, path) for path in left_behind
             ):
@@ -151,8 +158,7 @@ def main():
             if key in found:
                 continue
             found[key] = what
-            os.makedirs(options.keep, exist_ok=True)
-            kept = " ".join(shutil.copy(path, options.keep) for path in left_behind)
+            kept = keep(left_behind, options.keep)
             memory = " ".join(f"{name}={value}" for name, value in MEMORY.items())
             print(f"\n{output[-6000:]}\nfound: {what}\nrepeat: {memory} {' '.join(fuzzer)} {kept}", flush=True)
     if inputs == 0:
