@@ -11,7 +11,8 @@
 // p + right (or to p, to the prefix). So every count is a sum of terms
 // #{(q, k) : k < q + c}, and such a term has a closed form for two entries that
 // have equal strides or of which one is a run of consecutive positions: which
-// is every pair of entries of our layouts.
+// is every pair of entries of our layouts. Under chunks each chunk is such a
+// count of its own, and most of them are equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "Arithmetic.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 using namespace ring;
@@ -178,87 +180,212 @@ static int64_t pairsWithin(const PositionalMask &mask, LayoutView queries,
                         : saturatingAdd(mask.shift, reach));
 }
 
-/// Counts under `mask` without its chunks. No end of the window is negative.
+/// Counts under `mask` without its chunks.
 static int64_t countWindow(const PositionalMask &mask, LayoutView queries,
                            LayoutView keys) {
-  int64_t right = saturatingAdd(mask.right, 1);
-  int64_t pairs = pairsWithin(mask, queries, keys, mask.causal ? 1 : right);
-  if (mask.left != PositionalMask::kUnbounded)
-    pairs -= pairsWithin(mask, queries, keys, -mask.left);
-  if (mask.causal && mask.prefix > 0) {
+  // Keys from p + begin up to p + end, as far as they are not after p.
+  int64_t begin = mask.left == PositionalMask::kUnbounded
+                      ? INT64_MIN
+                      : saturatingSub(0, mask.left);
+  int64_t end = saturatingAdd(mask.right, 1);
+  auto between = [&](LayoutView someKeys, int64_t from, int64_t to) {
+    if (from >= to)
+      return int64_t(0);
+    int64_t pairs = pairsWithin(mask, queries, someKeys, to);
+    return from == INT64_MIN
+               ? pairs
+               : pairs - pairsWithin(mask, queries, someKeys, from);
+  };
+  if (!mask.causal)
+    return between(keys, begin, end);
+  int64_t pairs = between(keys, begin, std::min<int64_t>(end, 1));
+  if (mask.prefix > 0) {
     // Keys of the prefix after the query, as far as the window lets them.
     std::vector<LayoutEntry> prefix = within(keys, 0, mask.prefix);
-    pairs += pairsWithin(mask, queries, viewOf(prefix), right) -
-             pairsWithin(mask, queries, viewOf(prefix), 1);
+    pairs += between(viewOf(prefix), std::max<int64_t>(begin, 1), end);
   }
   return pairs;
 }
 
-/// Counts row by row, for any mask.
-static int64_t countRows(const RingBlock &block, const LayoutEntry &queries) {
-  int64_t pairs = 0;
-  Interval hull{block.mask.visibleKeys(queries.begin, block.keyCount).begin,
-                block.mask.visibleKeys(queries.last(), block.keyCount).end};
-  for (const LayoutEntry &keys : block.keys) {
-    if (keys.countBelow(hull.begin) >= keys.countBelow(hull.end))
-      continue;
-    for (int64_t i = 0; i < queries.size(); ++i) {
-      Interval visible =
-          block.mask.visibleKeys(queries.position(i), block.keyCount);
-      if (!visible.empty())
-        pairs += keys.countBelow(visible.end) - keys.countBelow(visible.begin);
-    }
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Counts the pairs of two entries under a mask with chunks. A chunk is a
+/// window of its own queries and keys. Which of its positions are in an entry
+/// repeats after as many chunks as are as long as some strides, so where an
+/// entry and the prefix neither begin nor end, a few chunks speak for all.
+class ChunkCounter {
+public:
+  ChunkCounter(const PositionalMask &mask, const LayoutEntry &queries,
+               const LayoutEntry &keys);
+
+  int64_t count() const;
+  /// Chunks that count() looks at, more or less.
+  int64_t steps() const {
+    return std::min({byPeriod, byQueries, byKeys, byRows});
   }
-  return pairs;
+
+private:
+  int64_t chunkOf(int64_t position) const {
+    return floorDiv(position, mask.chunk);
+  }
+  int64_t placeOf(int64_t query) const {
+    return saturatingAdd(query, mask.shift);
+  }
+  int64_t periodOf(int64_t positions) const {
+    return positions == INT64_MAX ? positions
+                                  : positions / std::gcd(positions, mask.chunk);
+  }
+  int64_t countRows() const;
+  int64_t countChunk(int64_t chunk) const;
+  int64_t countPeriods() const;
+
+  const PositionalMask &mask;
+  const LayoutEntry &queries, &keys;
+  int64_t first, last; ///< chunks in which there may be both
+  int64_t period;      ///< in chunks
+  // Steps of the ways to count: a period of chunks, block by block of the
+  // queries or of the keys, row by row.
+  int64_t byPeriod = 0, byQueries = 0, byKeys = 0, byRows = 0;
+};
+} // namespace
+
+static int64_t saturatingMul(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
-/// Counts chunk by chunk, each a window of its own queries and keys, or row by
-/// row where that is less work.
-static int64_t countChunks(const RingBlock &block, const LayoutEntry &queries) {
-  const PositionalMask &mask = block.mask;
-  int64_t first =
-      floorDiv(saturatingAdd(queries.begin, mask.shift), mask.chunk);
-  int64_t last =
-      floorDiv(saturatingAdd(queries.last(), mask.shift), mask.chunk);
+static int64_t strideOf(const LayoutEntry &entry) {
+  return isRun(entry) ? 1 : entry.stride;
+}
+
+ChunkCounter::ChunkCounter(const PositionalMask &mask,
+                           const LayoutEntry &queries, const LayoutEntry &keys)
+    : mask(mask), queries(queries), keys(keys) {
+  first = std::max(chunkOf(placeOf(queries.begin)), chunkOf(keys.begin));
+  last = std::min(chunkOf(placeOf(queries.last())), chunkOf(keys.last()));
+  int64_t ofQueries = strideOf(queries), ofKeys = strideOf(keys);
+  period =
+      periodOf(saturatingMul(ofQueries / std::gcd(ofQueries, ofKeys), ofKeys));
+  if (first > last)
+    return;
+  byPeriod = std::min(last - first + 1, period);
+  auto byBlocks = [&](const LayoutEntry &entry, int64_t otherStride) {
+    return isRun(entry) ? INT64_MAX
+                        : saturatingMul(entry.count,
+                                        std::min(entry.block / mask.chunk + 2,
+                                                 periodOf(otherStride)));
+  };
+  byQueries = byBlocks(queries, ofKeys);
+  byKeys = byBlocks(keys, ofQueries);
   // Cutting entries costs about as much as 16 rows.
-  if (last - first >= queries.size() / 16)
-    return countRows(block, queries);
+  byRows = queries.size() / 16;
+}
+
+int64_t ChunkCounter::countRows() const {
   int64_t pairs = 0;
-  LayoutView all{&queries, 1};
-  for (int64_t chunk = std::max<int64_t>(first, 0);
-       chunk <= std::min(last, floorDiv(block.keyCount - 1, mask.chunk));
-       ++chunk) {
-    int64_t begin = chunk * mask.chunk;
-    int64_t end = std::min(block.keyCount, saturatingAdd(begin, mask.chunk));
-    std::vector<LayoutEntry> keys = within(block.keys, begin, end);
-    if (keys.empty())
-      continue;
-    // `end` as a bound of queries would cut those that stand behind the keys.
-    std::vector<LayoutEntry> rows =
-        within(all, saturatingSub(begin, mask.shift),
-               saturatingSub(saturatingAdd(begin, mask.chunk), mask.shift));
-    pairs += countWindow(mask, viewOf(rows), viewOf(keys));
+  int64_t end = keys.last() + 1;
+  for (int64_t i = 0; i < queries.size(); ++i) {
+    Interval visible = mask.visibleKeys(queries.position(i), end);
+    if (!visible.empty())
+      pairs += keys.countBelow(visible.end) - keys.countBelow(visible.begin);
   }
   return pairs;
+}
+
+int64_t ChunkCounter::countChunk(int64_t chunk) const {
+  int64_t begin = chunk * mask.chunk;
+  int64_t end = saturatingAdd(begin, mask.chunk);
+  std::vector<LayoutEntry> columns, rows;
+  appendWithin(columns, keys, begin, end);
+  if (columns.empty())
+    return 0;
+  appendWithin(rows, queries, saturatingSub(begin, mask.shift),
+               saturatingSub(end, mask.shift));
+  return countWindow(mask, viewOf(rows), viewOf(columns));
+}
+
+int64_t ChunkCounter::countPeriods() const {
+  int64_t pairs = 0;
+  // Chunks in which something begins or ends stand alone.
+  std::vector<int64_t> cuts = {first, last + 1};
+  for (int64_t position : {placeOf(queries.begin), placeOf(queries.last()),
+                           keys.begin, keys.last(), mask.prefix}) {
+    int64_t chunk = chunkOf(position);
+    for (int64_t cut : {chunk, saturatingAdd(chunk, 1)})
+      if (cut > first && cut <= last)
+        cuts.push_back(cut);
+  }
+  std::sort(cuts.begin(), cuts.end());
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    int64_t number = cuts[i + 1] - cuts[i];
+    if (number <= period) {
+      for (int64_t chunk = 0; chunk < number; ++chunk)
+        pairs += countChunk(cuts[i] + chunk);
+      continue;
+    }
+    int64_t rounds = number / period, rest = number % period;
+    for (int64_t chunk = 0; chunk < period; ++chunk)
+      pairs += countChunk(cuts[i] + chunk) * (rounds + (chunk < rest));
+  }
+  return pairs;
+}
+
+int64_t ChunkCounter::count() const {
+  if (first > last)
+    return 0;
+  if (byRows == steps())
+    return countRows();
+  if (byPeriod == steps())
+    return countPeriods();
+  bool split = byQueries == steps();
+  int64_t pairs = 0;
+  for (int64_t i = 0; i < (split ? queries : keys).count; ++i) {
+    LayoutEntry block = blockOf(split ? queries : keys, i);
+    pairs += split ? ChunkCounter(mask, block, keys).count()
+                   : ChunkCounter(mask, queries, block).count();
+  }
+  return pairs;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// Applies `what` to the pairs of entries that are not empty, the keys as far
+/// as they are below the block's count.
+template <typename What>
+static void forEntries(const RingBlock &block, const What &what) {
+  std::vector<LayoutEntry> keys = within(block.keys, 0, block.keyCount);
+  for (const LayoutEntry &query : block.queries)
+    for (const LayoutEntry &key : keys)
+      if (!query.empty())
+        what(query, key);
 }
 
 int64_t ring::visiblePairs(const RingBlock &block) {
-  const PositionalMask &mask = block.mask;
-  std::vector<LayoutEntry> visibleKeys;
-  RingBlock cut = block;
-  if (std::any_of(block.keys.begin(), block.keys.end(),
-                  [&](const LayoutEntry &keys) {
-                    return !keys.empty() && keys.last() >= block.keyCount;
-                  })) {
-    visibleKeys = within(block.keys, 0, block.keyCount);
-    cut.keys = viewOf(visibleKeys);
-  }
-  bool emptyRows = mask.left < 0 || mask.right < 0;
-  if (!emptyRows && mask.chunk == 0)
-    return countWindow(mask, cut.queries, cut.keys);
   int64_t pairs = 0;
-  for (const LayoutEntry &queries : cut.queries)
-    if (!queries.empty())
-      pairs += emptyRows ? countRows(cut, queries) : countChunks(cut, queries);
+  forEntries(block, [&](const LayoutEntry &query, const LayoutEntry &key) {
+    pairs += block.mask.chunk > 0
+                 ? ChunkCounter(block.mask, query, key).count()
+                 : countWindow(block.mask, {&query, 1}, {&key, 1});
+  });
   return pairs;
+}
+
+int64_t ring::countingSteps(const RingBlock &block) {
+  constexpr int64_t kFew = 4096;
+  int64_t steps = 0;
+  forEntries(block, [&](const LayoutEntry &query, const LayoutEntry &key) {
+    int64_t ofPair = 1;
+    if (block.mask.chunk > 0)
+      ofPair = ChunkCounter(block.mask, query, key).steps();
+    if (!isRun(query) && !isRun(key) && query.stride != key.stride)
+      ofPair = saturatingMul(ofPair, std::min(query.count, key.count));
+    if (ofPair > kFew)
+      steps = saturatingAdd(steps, ofPair);
+  });
+  return steps;
 }

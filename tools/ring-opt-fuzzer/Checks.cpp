@@ -221,31 +221,11 @@ static bool hasNamelessSymbol(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// Sequences so long that counting their positions one by one, as masks with
-/// chunks demand, takes longer than a fuzzer waits.
-static bool isHuge(ModuleOp module) {
-  constexpr int64_t most = 1 << 24;
-  return module
-      .walk([](Operation *op) {
-        for (Type type : llvm::concat<const Type>(op->getOperandTypes(),
-                                                  op->getResultTypes()))
-          if (auto shaped = dyn_cast<ShapedType>(type))
-            if (shaped.hasRank() &&
-                llvm::any_of(shaped.getShape(),
-                             [&](int64_t size) { return size > most; }))
-              return WalkResult::interrupt();
-        return WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 void check(Session &session, ModuleOp module) {
   if (hasNamelessSymbol(module))
     return;
   addFeatures(module);
   checkText(session, module, "parsing");
-  if (isHuge(module))
-    return;
   for (const Step &step : singlePasses()) {
     OwningOpRef<ModuleOp> copy(module.clone());
     if (!checkStep(session, step, *copy))

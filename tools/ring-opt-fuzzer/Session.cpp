@@ -89,8 +89,9 @@ void Session::forgetErrors() {
 }
 
 OwningOpRef<ModuleOp> Session::parse(StringRef text) {
-  // Bytecode is upstream's matter.
-  if (text.starts_with("ML\xefR"))
+  // Bytecode is upstream's matter, and so are resources: the context keeps
+  // them, and gives those that are parsed again another name.
+  if (text.starts_with("ML\xefR") || text.contains("dense_resource"))
     return nullptr;
   return parseSourceString<ModuleOp>(text, ParserConfig(&context));
 }

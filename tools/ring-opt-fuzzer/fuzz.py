@@ -3,24 +3,31 @@
   fuzz.py FUZZER --seeds DIR --dictionary FILE [--seconds N] [--keep DIR]
           [--seed N] [--skip PASS,...] [--known FILE] [--symbolizer PATH]
 
-A finding ends the fuzzer, which is then started again with what it has learnt.
+Says its seed first, and after a finding how to repeat it. A finding ends the
+fuzzer, which is then started again with what it has learnt.
 A crash whose stack has no code of ours between the fuzzer's and upstream's is
-upstream's: it is counted and not kept. Findings that a line of FILE, a regular
-expression, matches are counted, too. The inputs of others are left in DIR, and
-make it exit with 1.
+upstream's: it is counted, its input is left in DIR/upstream. Findings that a
+line of FILE, a regular expression, matches are counted, too. The inputs of
+others are left in DIR, and make it exit with 1. An input that was too slow is run again alone: it is a
+finding where it takes as many seconds of the processor, however busy the
+machine is.
 """
 
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-# The flags that decide what is a finding: seconds for one input, MiB.
-LIMITS = ["-timeout=30", "-rss_limit_mb=3000", "-max_len=16384", "-detect_leaks=0"]
+# What decides what is a finding: seconds for one input, MiB.
+SECONDS = 30
+LIMITS = ["-rss_limit_mb=3000", "-max_len=16384", "-detect_leaks=0"]
+# Fills memory that is freed, so that its use is seen without a sanitizer.
+MEMORY = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
 def frames(output):
@@ -66,6 +73,27 @@ def finding(output):
     return f"{what} in {', '.join(own[:3]) or 'upstream code'}"
 
 
+def takes_long(command, path):
+    """Whether an input alone takes SECONDS of the processor, or ends badly."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+
+    run = subprocess.run(
+        [*command, "-timeout=0", path],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=limit,
+    )
+    return run.returncode != 0
+
+
+def keep(paths, folder):
+    """Copies files and returns their new paths, in one line."""
+    os.makedirs(folder, exist_ok=True)
+    return " ".join(shutil.copy(path, folder) for path in paths)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("fuzzer")
@@ -79,14 +107,16 @@ def main():
     parser.add_argument("--symbolizer", default="")
     options = parser.parse_args()
 
-    environment = dict(os.environ)
+    environment = {**os.environ, **MEMORY}
     if options.symbolizer:
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
             path = f"external_symbolizer_path={options.symbolizer}"
             environment[name] = ":".join(filter(None, [environment.get(name), path]))
     with open(options.known) as file:
         known = [re.compile(line.strip()) for line in file if line.strip()[:1] not in ("", "#")]
-    found, seen, upstream, inputs = {}, 0, 0, 0
+    fuzzer = [options.fuzzer, *LIMITS, *([f"--skip={options.skip}"] if options.skip else [])]
+    print(f"seed {options.seed}, {options.seconds:g} seconds", flush=True)
+    found, seen, upstream, slow, inputs = {}, 0, 0, 0, 0
     seed, end = options.seed, time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as folder:
         corpus, artifacts = os.path.join(folder, "corpus"), os.path.join(folder, "artifacts")
@@ -94,10 +124,9 @@ def main():
         while (left := end - time.monotonic()) > 0:
             shutil.rmtree(artifacts, ignore_errors=True)
             os.mkdir(artifacts)
-            command = [options.fuzzer, *LIMITS, f"-max_total_time={int(left) + 1}"]
+            command = [*fuzzer, f"-timeout={SECONDS}", f"-max_total_time={int(left) + 1}"]
             command += [f"-seed={seed}", f"-dict={options.dictionary}"]
             command += [f"-artifact_prefix={artifacts}/", "-print_final_stats=1"]
-            command += [f"--skip={options.skip}"] if options.skip else []
             command += [corpus, options.seeds]
             run = subprocess.run(
                 command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
@@ -108,9 +137,19 @@ def main():
             seed += 1
             if run.returncode == 0:
                 continue
+            if not re.search(r"^INFO: Seed: ", output, re.MULTILINE):
+                print(output[-6000:])
+                sys.exit(f"{options.fuzzer} did not run: exit status {run.returncode}")
             what = finding(output)
+            left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if what is None:
                 upstream += 1
+                keep(left_behind, os.path.join(options.keep, "upstream"))
+                continue
+            if what.startswith("timeout") and not any(
+                takes_long(fuzzer, path) for path in left_behind
+            ):
+                slow += 1
                 continue
             if any(expression.search(what) for expression in known):
                 seen += 1
@@ -119,13 +158,15 @@ def main():
             if key in found:
                 continue
             found[key] = what
-            os.makedirs(options.keep, exist_ok=True)
-            kept = [
-                shutil.copy(os.path.join(artifacts, name), options.keep)
-                for name in os.listdir(artifacts)
-            ]
-            print(f"\n{output[-6000:]}\nfound: {what}\ninput: {' '.join(kept)}", flush=True)
-    print(f"{inputs} inputs, {len(found)} findings, {seen} known ones, {upstream} upstream crashes")
+            kept = keep(left_behind, options.keep)
+            memory = " ".join(f"{name}={value}" for name, value in MEMORY.items())
+            print(f"\n{output[-6000:]}\nfound: {what}\nrepeat: {memory} {' '.join(fuzzer)} {kept}", flush=True)
+    if inputs == 0:
+        sys.exit("no input has been run")
+    print(
+        f"{inputs} inputs, {len(found)} findings, {seen} known ones, {upstream} upstream crashes"
+        f"{f', {slow} inputs on a busy machine' if slow else ''}"
+    )
     for what in found.values():
         print(f"  {what}")
     return 1 if found else 0

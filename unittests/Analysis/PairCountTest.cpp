@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 using namespace ring;
 using namespace ring::test;
@@ -90,16 +91,60 @@ TEST(PairCount, ChunksOfLongBlocks) {
     }
 }
 
+/// Periods of chunks, blocks and rows all count the same: short strides and
+/// many chunks, few blocks, chunks and strides without a common factor.
+TEST(PairCount, ChunksOfBlocks) {
+  for (int64_t chunk : {1, 2, 3, 7, 12, 64, 100})
+    for (auto [block, stride, count] :
+         {std::tuple<int64_t, int64_t, int64_t>{1, 2, 900},
+          {1, 3, 700},
+          {3, 12, 200},
+          {3, 13, 150},
+          {40, 64, 20},
+          {1, 97, 15}})
+      for (auto [keyBlock, keyStride, keyCount] :
+           {std::tuple<int64_t, int64_t, int64_t>{block, stride, count},
+            {900, 900, 1},
+            {1, 5, 300},
+            {50, 77, 12}})
+        for (int64_t shift : {0, 41, -200})
+          for (int64_t prefix : {0, 333}) {
+            LayoutEntry queries{0, 5, block, stride, count};
+            LayoutEntry keys{0, 17, keyBlock, keyStride, keyCount};
+            PositionalMask mask;
+            mask.chunk = chunk;
+            mask.causal = prefix > 0;
+            mask.prefix = prefix;
+            mask.left = chunk > 10 ? 9 : PositionalMask::kUnbounded;
+            mask.shift = shift;
+            RingBlock pair{mask, {&queries, 1}, {&keys, 1}, 1500};
+            ASSERT_EQ(visiblePairs(pair), countPairs(pair))
+                << "chunk " << chunk << ", blocks of " << block << " and "
+                << keyBlock << ", strides " << stride << " and " << keyStride
+                << ", shift " << shift << ", prefix " << prefix;
+          }
+}
+
 TEST(PairCount, NegativeWindowEnds) {
   // Keys strictly before or strictly after the query; rows may be empty.
-  LayoutEntry entry{0, 0, 40, 40, 1};
-  for (auto [left, right] : {std::pair(6, -2), {-3, 7}, {-5, 2}}) {
-    PositionalMask mask;
-    mask.left = left;
-    mask.right = right;
-    RingBlock block{mask, {&entry, 1}, {&entry, 1}, 40};
-    EXPECT_EQ(visiblePairs(block), countPairs(block)) << left << ", " << right;
-  }
+  LayoutEntry run{0, 0, 40, 40, 1}, blocks{0, 1, 2, 6, 9};
+  for (auto [left, right] :
+       {std::pair(6, -2), {-3, 7}, {-5, 2}, {-2, 2}, {2, -2}, {-1, -1}})
+    for (bool causal : {false, true})
+      for (int64_t prefix : {0, 25})
+        for (int64_t chunk : {0, 9})
+          for (const LayoutEntry &keys : {run, blocks}) {
+            PositionalMask mask;
+            mask.left = left;
+            mask.right = right;
+            mask.causal = causal;
+            mask.prefix = causal ? prefix : 0;
+            mask.chunk = chunk;
+            RingBlock block{mask, {&blocks, 1}, {&keys, 1}, 40};
+            EXPECT_EQ(visiblePairs(block), countPairs(block))
+                << left << ", " << right << " causal " << causal << " prefix "
+                << prefix << " chunk " << chunk;
+          }
 }
 
 TEST(PairCount, LongSequences) {
@@ -134,4 +179,49 @@ TEST(PairCount, BoundsNearTheLimits) {
     block.mask.shift = -100;
     EXPECT_EQ(visiblePairs(block), 0);
   }
+}
+
+TEST(PairCount, LongSequencesWithChunks) {
+  // No time grows with the sequence.
+  int64_t length = int64_t(1) << 40;
+  for (int64_t chunk : {1, 4, 1000, 65537}) {
+    PositionalMask mask;
+    mask.causal = true;
+    mask.chunk = chunk;
+    int64_t whole = length / chunk, rest = length % chunk;
+    int64_t expected =
+        whole * (chunk * (chunk + 1) / 2) + rest * (rest + 1) / 2;
+    for (const NamedLayout &layout : layouts()) {
+      LayoutPair pair =
+          makeLayouts(layout.kind, layout.granularity, 4, length, length, mask);
+      int64_t pairs = 0;
+      for (int64_t rank = 0; rank < 4; ++rank) {
+        RingBlock block{mask, pair.queryView().of(rank), pair.keyView(),
+                        length};
+        pairs += visiblePairs(block);
+        EXPECT_EQ(countingSteps(block), 0);
+      }
+      EXPECT_EQ(pairs, expected) << layout.name << " chunk " << chunk;
+    }
+  }
+  PositionalMask before;
+  before.right = -1;
+  EXPECT_EQ(pairsOf(before, length)({0, length / 1024}),
+            length / 1024 * (length / 1024 - 1) / 2);
+}
+
+TEST(PairCount, SaysWhatCannotBeCounted) {
+  int64_t many = int64_t(1) << 40;
+  LayoutEntry twos{0, 0, 1, 2, many}, threes{0, 0, 1, 3, many};
+  RingBlock block{{}, {&twos, 1}, {&threes, 1}, 3 * many};
+  EXPECT_EQ(countingSteps(block), many);
+  block.keys = {&twos, 1};
+  EXPECT_EQ(countingSteps(block), 0);
+  block.mask.chunk = 5;
+  EXPECT_EQ(countingSteps(block), 0);
+  // As many phases as blocks.
+  LayoutEntry far{0, 0, 1, (int64_t(1) << 31) + 1, (int64_t(1) << 30)};
+  block.queries = block.keys = {&far, 1};
+  block.keyCount = INT64_MAX;
+  EXPECT_GT(countingSteps(block), int64_t(1) << 24);
 }

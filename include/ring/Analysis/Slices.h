@@ -105,10 +105,14 @@ int64_t visibleTile(const RingBlock &block, Interval queries, Interval keys,
 int64_t positionOf(LayoutView view, int64_t local);
 
 /// Exact number of (query, key) pairs of the block that are visible by position
-/// (segments are not looked at). Time: queries'
-/// entries times keys' entries for full, causal, prefix and window masks on all
-/// four layouts; with chunks that times the chunks, or the rows if fewer.
+/// (segments are not looked at). Time: constant for two entries of our layouts;
+/// with chunks the least of their chunks, their blocks, their queries and a
+/// stride, so at most about the square root of the length.
 int64_t visiblePairs(const RingBlock &block);
+/// How often that looks at a block or a chunk, at most, for those pairs of
+/// entries for which it is often; up to INT64_MAX. Entries of no layout of ours
+/// can make it as much as they have blocks.
+int64_t countingSteps(const RingBlock &block);
 
 } // namespace ring
 

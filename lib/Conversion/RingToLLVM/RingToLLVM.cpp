@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "InputChecks.h"
 #include "RuntimeBuilder.h"
 
 #include "ring/Conversion/Passes.h"
@@ -94,7 +95,9 @@ void FunctionLowering::addContextAndStatus() {
   function.setFunctionType(
       b.getFunctionType(function.getArgumentTypes(), b.getI32Type()));
   SmallVector<func::ReturnOp> returns;
-  function.walk([&](func::ReturnOp op) { returns.push_back(op); });
+  for (Block &block : function)
+    if (auto op = dyn_cast<func::ReturnOp>(block.back()))
+      returns.push_back(op);
   for (func::ReturnOp op : returns) {
     b.setInsertionPoint(op);
     cf::BranchOp::create(b, b.exitBlock(), ValueRange(b.i32(0)));
@@ -309,20 +312,15 @@ LogicalResult FunctionLowering::lower(PermuteStartOp op) {
     b.checkedCall("ring_permute_start", {b.context(), to, from, count,
                                          b.tensors(op.getSources()), ticket});
   }
-  op.getFuture().replaceAllUsesWith(
+  op->getResult(0).replaceAllUsesWith(
       LLVM::LoadOp::create(b, b.getI64Type(), ticket));
   op.erase();
   return success();
 }
 
 LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
-  SmallVector<MemRefType> received;
-  for (Type type : op.getReceived().getTypes()) {
-    auto memref = dyn_cast<MemRefType>(type);
-    if (!memref)
-      return op.emitError("on tensors, expected memrefs: bufferize first");
-    received.push_back(memref);
-  }
+  auto received = llvm::map_to_vector(
+      op.getReceived().getTypes(), [](Type t) { return cast<MemRefType>(t); });
   Value tensors = b.slot(wordsFor(b, sizeof(ring_tensor) * received.size()));
   b.checkedCall("ring_permute_wait", {b.context(), op->getOperand(0),
                                       b.i32(received.size()), tensors});
@@ -433,6 +431,8 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   runtime.setInsertionPointToEnd(&body.front());
   Value local = runtime.call("ring_local_index", runtime.getI32Type(),
                              body.getArgument(0));
+  if (runtime.hasClash())
+    return failure();
   inner.setInsertionPointToEnd(&body.front());
   Value index = arith::IndexCastOp::create(inner, inner.getIndexType(), local);
   SmallVector<Value> operands = {body.getArgument(0)};
@@ -508,43 +508,40 @@ LogicalResult FunctionLowering::lower(Operation *op) {
 }
 
 LogicalResult FunctionLowering::run() {
-  if (function.getNumResults() != 0)
-    return function.emitError("returns ")
-           << function.getResultTypes()
-           << ", expected results as destinations among the arguments";
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
     if (isa_and_nonnull<RingDialect, shard::ShardDialect>(op->getDialect()))
       ops.push_back(op);
   });
   // Futures are tickets from here on, also where branches carry them.
-  function.walk([&](Block *block) {
-    for (BlockArgument arg : block->getArguments())
-      if (isa<FutureType>(arg.getType()))
-        arg.setType(b.getI64Type());
-  });
+  auto toTicket = [&](Value value) {
+    if (isa<FutureType>(value.getType()))
+      value.setType(b.getI64Type());
+  };
+  for (Block &block : function)
+    llvm::for_each(block.getArguments(), toTicket);
+  for (Operation *op : ops)
+    llvm::for_each(op->getResults(), toTicket);
   addContextAndStatus();
   begin();
   for (Operation *op : ops)
     if (failed(lower(op)))
       return failure();
-  return success();
+  return success(!b.hasClash());
 }
 
 void ConvertRingToLLVMPass::runOnOperation() {
   ModuleOp module = getOperation();
   LLVMTypeConverter types(&getContext());
-  llvm::DenseSet<StringRef> called;
-  module.walk([&](func::CallOp call) { called.insert(call.getCallee()); });
-  module.walk([&](ParallelCallOp call) { called.insert(call.getCallee()); });
-  SmallVector<func::FuncOp> functions;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal() && !called.contains(function.getName()))
-      functions.push_back(function);
+  FailureOr<SmallVector<func::FuncOp>> functions =
+      functionsToLower(module, types);
+  if (failed(functions))
+    return signalPassFailure();
   llvm::DenseMap<Operation *, func::FuncOp> items;
-  for (func::FuncOp function : functions)
+  for (func::FuncOp function : *functions)
     if (failed(FunctionLowering(function, types, items).run()))
       return signalPassFailure();
   for (auto grid : llvm::make_early_inc_range(module.getOps<shard::GridOp>()))
-    grid.erase();
+    if (SymbolTable::symbolKnownUseEmpty(grid, module))
+      grid.erase();
 }

@@ -32,13 +32,30 @@ Value RuntimeBuilder::asI64(Value index) {
   return arith::IndexCastOp::create(*this, getI64Type(), index);
 }
 
+template <typename Op>
+Op RuntimeBuilder::lookup(ModuleOp module, StringRef name,
+                          llvm::function_ref<bool(Op)> usable) {
+  Operation *found = module.lookupSymbol(name);
+  auto op = dyn_cast_or_null<Op>(found);
+  if (found && !clash && (!op || !usable(op))) {
+    clash = true;
+    found->emitError("'@") << name << "' is a name of the runtime";
+  }
+  return op;
+}
+
+static bool isOfArray(LLVM::GlobalOp global, LLVM::LLVMArrayType type) {
+  return global.getConstant() && global.getType() == type;
+}
+
 Value RuntimeBuilder::string(StringRef text) {
   auto module = function->getParentOfType<ModuleOp>();
   std::string name = ("ring_string_" + text).str();
-  if (!module.lookupSymbol(name)) {
-    std::string terminated = text.str() + '\0';
+  std::string terminated = text.str() + '\0';
+  auto type = LLVM::LLVMArrayType::get(getI8Type(), terminated.size());
+  if (!lookup<LLVM::GlobalOp>(
+          module, name, [&](auto global) { return isOfArray(global, type); })) {
     auto b = OpBuilder::atBlockBegin(module.getBody());
-    auto type = LLVM::LLVMArrayType::get(getI8Type(), terminated.size());
     LLVM::GlobalOp::create(b, getLoc(), type, /*isConstant=*/true,
                            LLVM::Linkage::Internal, name,
                            getStringAttr(terminated));
@@ -48,10 +65,11 @@ Value RuntimeBuilder::string(StringRef text) {
 
 Value RuntimeBuilder::constants(StringRef name, ArrayRef<int64_t> values) {
   auto module = function->getParentOfType<ModuleOp>();
-  if (!module.lookupSymbol(name)) {
+  int64_t count = values.size();
+  auto type = LLVM::LLVMArrayType::get(getI64Type(), count);
+  if (!lookup<LLVM::GlobalOp>(
+          module, name, [&](auto global) { return isOfArray(global, type); })) {
     auto b = OpBuilder::atBlockBegin(module.getBody());
-    int64_t count = values.size();
-    auto type = LLVM::LLVMArrayType::get(getI64Type(), count);
     LLVM::GlobalOp::create(
         b, getLoc(), type, /*isConstant=*/true, LLVM::Linkage::Internal, name,
         DenseElementsAttr::get(RankedTensorType::get({count}, getI64Type()),
@@ -72,7 +90,9 @@ Value RuntimeBuilder::call(StringRef name, Type result, ValueRange arguments) {
   auto module = function->getParentOfType<ModuleOp>();
   auto type = getFunctionType(arguments.getTypes(),
                               result ? TypeRange(result) : TypeRange());
-  if (!module.lookupSymbol(name)) {
+  if (!lookup<func::FuncOp>(module, name, [&](func::FuncOp function) {
+        return function.isExternal() && function.getFunctionType() == type;
+      })) {
     auto b = OpBuilder::atBlockEnd(module.getBody());
     func::FuncOp::create(b, getLoc(), name, type).setPrivate();
   }

@@ -74,12 +74,22 @@ public:
   /// The block that ends the function with the status it is given.
   Block *exitBlock();
 
+  /// True iff the module has something else of a name that is the runtime's;
+  /// the error has been emitted.
+  bool hasClash() const { return clash; }
+
 private:
+  /// What `name` is, if it is an Op that is `usable`; null where it is nothing
+  /// yet. Anything else is a clash.
+  template <typename Op>
+  Op lookup(ModuleOp module, StringRef name,
+            llvm::function_ref<bool(Op)> usable);
   LLVM::LLVMStructType tensorType();
 
   func::FuncOp function;
   const LLVMTypeConverter &types;
   Block *exit = nullptr;
+  bool clash = false;
 };
 
 /// A private function with an entry block; `name` is made unique.

@@ -91,7 +91,12 @@ void KernelBuilder::branch(Value condition, const std::function<void()> &then,
 Value KernelBuilder::scratch(ArrayRef<int64_t> shape, Type element) {
   auto type = MemRefType::get(shape, element ? element : getF32Type());
   int64_t bits = type.getElementTypeBitWidth();
-  bytesOfScratch += type.getNumElements() * bits / 8;
+  int64_t bytes = llvm::divideCeil(bits, 8);
+  for (int64_t size : shape)
+    bytes = llvm::SaturatingMultiply<uint64_t>(bytes, size) > INT32_MAX
+                ? INT32_MAX
+                : bytes * size;
+  bytesOfScratch += bytes;
   // At the entry: inside a loop the stack would grow with each turn.
   InsertionGuard guard(*this);
   setInsertionPointToStart(&kernel.front());
@@ -424,7 +429,15 @@ Value KernelBuilder::callRuntime(StringRef name, Type result,
             : argument);
   auto type = getFunctionType(ValueRange(operands).getTypes(),
                               result ? TypeRange(result) : TypeRange());
-  if (!module.lookupSymbol(name)) {
+  Operation *found = module.lookupSymbol(name);
+  auto function = dyn_cast_or_null<func::FuncOp>(found);
+  if (found && !clash &&
+      (!function || !function.isExternal() ||
+       function.getFunctionType() != type)) {
+    clash = true;
+    found->emitError("'@") << name << "' is a name of the runtime";
+  }
+  if (!found) {
     auto declared = OpBuilder::atBlockEnd(module.getBody());
     func::FuncOp::create(declared, getLoc(), name, type).setPrivate();
   }

@@ -128,6 +128,9 @@ public:
   // The work list (include/ring/Runtime/Runtime.h).
   Value pointer(Value memref);
   Value callRuntime(StringRef name, Type result, ValueRange arguments);
+  /// True iff the module has something else of a name that is the runtime's;
+  /// the error has been emitted.
+  bool hasClash() const { return clash; }
 
 private:
   Value loadRow(Value rowView, Value column, int64_t lanes, Value mask);
@@ -142,6 +145,7 @@ private:
 
   func::FuncOp kernel;
   int64_t bytesOfScratch = 0;
+  bool clash = false;
 };
 
 /// Fills the kernels' bodies. The arguments are (item, operands of the op) and,

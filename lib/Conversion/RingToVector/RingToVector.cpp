@@ -33,6 +33,7 @@ struct ConvertRingToVectorPass
   void runOnOperation() override;
 
 private:
+  LogicalResult check(Operation *op);
   LogicalResult convert(OnlineAttentionOp op);
   LogicalResult convert(FinalizeOp op);
   LogicalResult convert(MergeOp op);
@@ -91,6 +92,8 @@ ConvertRingToVectorPass::kernelFor(Operation *op, StringRef stem,
   kernel.addEntryBlock();
   KernelBuilder b(op->getLoc(), kernel, *plan);
   fill(b, kernel);
+  if (b.hasClash())
+    return failure();
   if (b.scratchBytes() > kMaxScratchBytes) {
     return refuse(op, "head size",
                   "by convert-ring-to-vector: it needs " +
@@ -198,6 +201,42 @@ static SmallVector<linalg::FillOp> fillsOfAcc(ArrayRef<Operation *> states) {
   return fills.takeVector();
 }
 
+/// What the kernels take for granted.
+LogicalResult ConvertRingToVectorPass::check(Operation *op) {
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (!function || function->getParentOp() != getOperation())
+    return op->emitError("expected in a 'func.func' of the module");
+  // Of acc, [batch, heads, Lq, dv].
+  auto state = cast<DestinationStyleOpInterface>(op).getDpsInits().front();
+  auto shape = cast<ShapedType>(
+      isa<FinalizeOp>(op) ? op->getOperand(0).getType() : state.getType());
+  if (shape.isDynamicDim(1) || shape.isDynamicDim(3))
+    return refuse(op, "dynamic head size", "by convert-ring-to-vector");
+  if (op->getNumResults() != 0)
+    return op->emitError("on tensors, expected memrefs: bufferize first");
+  if (shape.getDimSize(1) == 0 || shape.getDimSize(3) == 0)
+    return op->emitError("on ")
+           << shape << ", expected 1 or more heads and columns";
+  auto attention = dyn_cast<OnlineAttentionOp>(op);
+  for (OpOperand &operand : op->getOpOperands()) {
+    Type type = operand.get().getType();
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref)
+      continue;
+    if (!memref.isStrided() || memref.getMemorySpace())
+      return op->emitError("on ")
+             << type << ", expected strided memrefs in the default memory";
+    // So that the scratch can be counted. A bias has the length of the keys.
+    bool isBias = attention && attention.getBias() &&
+                  &operand == &attention.getBiasMutable()[0];
+    if (memref.getRank() == 4 && !isBias &&
+        memref.getDimSize(3) > kMaxScratchBytes)
+      return refuse(op, "head size", "by convert-ring-to-vector")
+             << ": a row of " << type;
+  }
+  return success();
+}
+
 void ConvertRingToVectorPass::runOnOperation() {
   if (!llvm::is_contained({128, 256, 512}, vectorBits)) {
     getOperation().emitError("vector-bits is ")
@@ -213,21 +252,14 @@ void ConvertRingToVectorPass::runOnOperation() {
   kernels.clear();
   SmallVector<Operation *> ops;
   getOperation().walk([&](Operation *op) {
-    if (isa<OnlineAttentionOp, FinalizeOp, MergeOp>(op))
+    // A module inside this one has symbols of its own, and is left alone.
+    if (isa<OnlineAttentionOp, FinalizeOp, MergeOp>(op) &&
+        SymbolTable::getNearestSymbolTable(op) == getOperation())
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    // Of acc, [batch, heads, Lq, dv].
-    auto state = cast<DestinationStyleOpInterface>(op).getDpsInits().front();
-    auto shape = cast<ShapedType>(state.getType());
-    if (shape.isDynamicDim(1) || shape.isDynamicDim(3)) {
-      refuse(op, "dynamic head size", "by convert-ring-to-vector");
+    if (failed(check(op)))
       return signalPassFailure();
-    }
-    if (op->getNumResults() != 0) {
-      op->emitError("on tensors, expected memrefs: bufferize first");
-      return signalPassFailure();
-    }
     LogicalResult converted =
         llvm::TypeSwitch<Operation *, LogicalResult>(op)
             .Case<OnlineAttentionOp, FinalizeOp, MergeOp>(

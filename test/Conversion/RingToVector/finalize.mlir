@@ -169,3 +169,78 @@ func.func @tensors(%acc: !w, %max: !r, %sum: !r, %o: !w) -> !w {
   %0 = ring.finalize %acc, %max, %sum outs(%o) : (!w, !r, !r, !w) -> !w
   return %0 : !w
 }
+
+// -----
+
+!w = memref<2x4x?x48xf32, affine_map<(a, b, c, d) -> (a, b, d, c floordiv 2)>>
+!r = memref<2x4x?xf32>
+func.func @not_strided(%acc: !w, %max: !r, %sum: !r, %o: !w) {
+  // expected-error @below {{on 'memref<2x4x?x48xf32, affine_map<(d0, d1, d2, d3) -> (d0, d1, d3, d2 floordiv 2)>>', expected strided memrefs in the default memory}}
+  ring.finalize %acc, %max, %sum outs(%o) : (!w, !r, !r, !w) -> ()
+  return
+}
+
+// -----
+
+!w = memref<2x4x?x48xf32, 1>
+!r = memref<2x4x?xf32>
+func.func @elsewhere(%acc: !w, %max: !r, %sum: !r, %o: !w) {
+  // expected-error @below {{on 'memref<2x4x?x48xf32, 1>', expected strided memrefs in the default memory}}
+  ring.finalize %acc, %max, %sum outs(%o) : (!w, !r, !r, !w) -> ()
+  return
+}
+
+// -----
+
+!w = memref<2x0x?x48xf32>
+!r = memref<2x0x?xf32>
+func.func @no_heads(%acc: !w, %max: !r, %sum: !r, %o: !w) {
+  // expected-error @below {{on 'memref<2x0x?x48xf32>', expected 1 or more heads and columns}}
+  ring.finalize %acc, %max, %sum outs(%o) : (!w, !r, !r, !w) -> ()
+  return
+}
+
+// -----
+
+// The kernel is made for the sizes of acc, whatever is said of the results.
+!a = memref<2x?x?x?xf32>
+!m = memref<2x?x?xf32>
+!w = memref<2x4x?x48xf32>
+func.func @sizes_of_the_result_only(%acc: !a, %max: !m, %sum: !m, %o: !w) {
+  // expected-error @below {{feature 'dynamic head size' is not supported by convert-ring-to-vector}}
+  ring.finalize %acc, %max, %sum outs(%o) : (!a, !m, !m, !w) -> ()
+  return
+}
+
+// -----
+
+!w = memref<2x4x?x4611686018427387904xf32>
+!r = memref<2x4x?xf32>
+func.func @wide(%acc: !w, %max: !r, %sum: !r, %o: !w) {
+  // expected-error @below {{feature 'head size' is not supported by convert-ring-to-vector: a row of 'memref<2x4x?x4611686018427387904xf32>'}}
+  ring.finalize %acc, %max, %sum outs(%o) : (!w, !r, !r, !w) -> ()
+  return
+}
+
+// -----
+
+!w = memref<2x4x?x48xf32>
+!r = memref<2x4x?xf32>
+llvm.func @no_func(%p: !llvm.ptr) {
+  %acc, %max, %sum = builtin.unrealized_conversion_cast %p : !llvm.ptr to !w, !r, !r
+  // expected-error @below {{expected in a 'func.func' of the module}}
+  ring.finalize %acc, %max, %sum outs(%acc) : (!w, !r, !r, !w) -> ()
+  llvm.return
+}
+
+// -----
+
+// A module inside the module is left alone.
+!w = memref<2x4x?x48xf32>
+!r = memref<2x4x?xf32>
+module @other {
+  func.func @f(%acc: !w, %max: !r, %sum: !r, %o: !w) {
+    ring.finalize %acc, %max, %sum outs(%o) : (!w, !r, !r, !w) -> ()
+    return
+  }
+}

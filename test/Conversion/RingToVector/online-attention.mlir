@@ -134,3 +134,14 @@ func.func @tensors(%q: !b, %s: !ring.slices, %acc: !b, %max: !r, %sum: !r) -> !b
   %0:3 = ring.online_attention %q, %q, %q slices(%s) scale(0.5) outs(%acc, %max, %sum) : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
   return %0#0 : !b
 }
+
+// -----
+
+// expected-error @below {{'@ring_slices_keys' is a name of the runtime}}
+func.func private @ring_slices_keys(f32)
+!b = memref<1x2x?x16xf32>
+!r = memref<1x2x?xf32>
+func.func @taken(%q: !b, %s: !ring.slices, %acc: !b, %max: !r, %sum: !r) {
+  ring.online_attention %q, %q, %q slices(%s) scale(0.5) outs(%acc, %max, %sum) : (!b, !b, !b, !ring.slices, !b, !r, !r) -> ()
+  return
+}

@@ -47,6 +47,12 @@ no_operands = f'%o = "ring.attention"() : () -> {ranked}'
 error("", f"func.func @f(%q: {ranked}) -> {ranked} {{ {no_operands} return %o : {ranked} }}")
 error("", "\x7fELF")
 
+# Ops that nobody knows, with regions that may hold symbols: upstream's inliner
+# crashes on them.
+unknown = '"foo.region"() ({ "foo.end"() : () -> () }) : () -> ()'
+error("'foo.region' has regions and is of no known dialect", attention() + unknown)
+error("'foo.region' has regions", attention().replace("  return", f"  {unknown}\n  return"))
+
 # Not one function on tensors.
 error("0 public functions", "")
 error("0 public functions", f"func.func private @f({ranked}) -> {ranked}")

@@ -176,10 +176,8 @@ struct DropIdentityScore : OpRewritePattern<AttentionOp> {
     auto yield = cast<YieldOp>(block.getTerminator());
     if (yield.getScore() != block.getArgument(0))
       return failure();
-    rewriter.modifyOpInPlace(op, [&] {
-      block.dropAllReferences();
-      block.erase();
-    });
+    // Through the rewriter, which may have the block's ops on its list.
+    rewriter.modifyOpInPlace(op, [&] { rewriter.eraseBlock(&block); });
     return success();
   }
 };

@@ -212,6 +212,11 @@ void PipelineRoundsPass::runOnOperation() {
     if (failed(program))
       return signalPassFailure();
     if (std::optional<RoundsLoop> found = RoundsLoop::match(function)) {
+      if (found->rounds < 1 || found->rounds > program->ranks()) {
+        found->loop.emitError("loop has ")
+            << found->rounds << " rounds, expected 1 to " << program->ranks();
+        return signalPassFailure();
+      }
       pipeline(*program, *found, prefetchDistance);
       continue;
     }

@@ -111,6 +111,26 @@ static bool haveSamePositions(SlicesOp a, SlicesOp b) {
          a.getMaskAttr() == b.getMaskAttr();
 }
 
+/// Pairs are counted in int64_t. And tables that somebody wrote may be such
+/// that they can be counted only one by one.
+static LogicalResult checkCounting(SlicesOp op) {
+  constexpr int64_t kMostSteps = int64_t(1) << 26;
+  SlicesArithmetic arithmetic(op);
+  int64_t pairs;
+  if (llvm::MulOverflow(arithmetic.queryCount, arithmetic.keyCount, pairs))
+    return op.emitError("layout tables of ")
+           << arithmetic.queryCount << " queries and " << arithmetic.keyCount
+           << " keys, expected fewer than 2^63 pairs of them";
+  int64_t steps =
+      ::ring::countingSteps({arithmetic.mask, arithmetic.queryView(),
+                             arithmetic.keyView(), arithmetic.keyCount});
+  if (steps <= kMostSteps)
+    return success();
+  return op.emitError("counting the visible pairs of the layout tables takes ")
+         << steps << " steps, expected " << kMostSteps
+         << " or less: blocks of one stride, or fewer of them";
+}
+
 FailureOr<RankProgram> RankProgram::match(func::FuncOp function) {
   RankProgram program;
   program.function = function;
@@ -138,6 +158,8 @@ FailureOr<RankProgram> RankProgram::match(func::FuncOp function) {
       if (table && failed(checkTable(op, *table, program.ranks())))
         return failure();
     }
+    if (op == first && program.hasConstantTables() && failed(checkCounting(op)))
+      return failure();
     if (haveSamePositions(first, op))
       continue;
     InFlightDiagnostic diag =

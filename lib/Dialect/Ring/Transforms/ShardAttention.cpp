@@ -549,9 +549,9 @@ void ShardAttentionPass::runOnOperation() {
   FailureOr<Ring> ring = findOrMakeGrid(attentions.front());
   if (failed(ring))
     return signalPassFailure();
-  if (ring->ranks > kMaxRanks) {
+  if (ring->ranks < 1 || ring->ranks > kMaxRanks) {
     attentions.front().emitError("ranks is ")
-        << ring->ranks << ", expected " << kMaxRanks << " or less";
+        << ring->ranks << ", expected 1 to " << kMaxRanks;
     return signalPassFailure();
   }
   SymbolTable symbols(getOperation());

@@ -450,3 +450,43 @@ func.func private @masks(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of 
   %u = ring.slices at(%rank, %owner in %t, %t) whole : tensor<2x5xi64>, tensor<2x5xi64>
   return %q : !b
 }
+
+// -----
+
+// Pairs that could be counted only block by block.
+!b = tensor<1x1x?x4xf32>
+shard.grid @ring(shape = 1)
+func.func private @strides(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @f} {
+  %t = arith.constant dense<[[0, 0, 1, 2, 1073741824]]> : tensor<1x5xi64>
+  %u = arith.constant dense<[[0, 0, 1, 3, 1073741824]]> : tensor<1x5xi64>
+  %rank = shard.process_linear_index on @ring : index
+  // expected-error @below {{counting the visible pairs of the layout tables takes 357913942 steps, expected 67108864 or less: blocks of one stride, or fewer of them}}
+  %s = ring.slices at(%rank, %rank in %t, %u) mask(<causal, align = top_left>) whole : tensor<1x5xi64>, tensor<1x5xi64>
+  return %q : !b
+}
+
+// -----
+
+!b = tensor<1x1x?x4xf32>
+shard.grid @ring(shape = 1)
+func.func private @pairs(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @f} {
+  %t = arith.constant dense<[[0, 0, 4294967296, 4294967296, 1]]> : tensor<1x5xi64>
+  %rank = shard.process_linear_index on @ring : index
+  // expected-error @below {{layout tables of 4294967296 queries and 4294967296 keys, expected fewer than 2^63 pairs of them}}
+  %s = ring.slices at(%rank, %rank in %t, %t) whole : tensor<1x5xi64>, tensor<1x5xi64>
+  return %q : !b
+}
+
+// -----
+
+// Long sequences with short chunks take no time.
+!b = tensor<1x1x?x4xf32>
+shard.grid @ring(shape = 2)
+func.func private @long(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @f} {
+  %t = arith.constant dense<[[0, 0, 1, 2, 1073741824], [1, 1, 1, 2, 1073741824]]> : tensor<2x5xi64>
+  %c0 = arith.constant 0 : index
+  %rank = shard.process_linear_index on @ring : index
+  %owner = ring.owner %c0 on @ring axis 0
+  %s = ring.slices at(%rank, %owner in %t, %t) mask(<causal, chunk = 3>) whole : tensor<2x5xi64>, tensor<2x5xi64>
+  return %q : !b
+}

@@ -202,6 +202,18 @@
 // REDEFINE: %{edit} = 's/%%kv#0, %%kv#1 :/%%kv#1, %%kv#0 :/'
 // RUN: %{edited}
 
+//===----------------------------------------------------------------------===//
+// Loops that no ring has
+//===----------------------------------------------------------------------===//
+
+// RUN: sed -e 's/constant 3 :/constant -1 :/' %t/loop.mlir | not ring-opt --ring-pipeline-rounds -o /dev/null 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: <stdin>:16:10: error: loop has -1 rounds, expected 1 to 3
+// RUN: sed -e 's/constant 3 :/constant 0 :/' %t/loop.mlir | not ring-opt --ring-pipeline-rounds -o /dev/null 2>&1 | FileCheck %s --check-prefix=NO_ROUND
+// NO_ROUND: <stdin>:16:10: error: loop has 0 rounds, expected 1 to 3
+// More rounds than ranks, which would be peeled one by one.
+// RUN: sed -e 's/constant 3 :/constant 1000000000000 :/' %t/loop.mlir | not ring-opt --ring-pipeline-rounds=prefetch-distance=1000000000000 -o /dev/null 2>&1 | FileCheck %s --check-prefix=FOREVER
+// FOREVER: <stdin>:16:10: error: loop has 1000000000000 rounds, expected 1 to 3
+
 // A call in the loop is kept although nobody uses its result.
 // RUN: sed -e 's/body: nothing/\n %%x = func.call @count() : () -> index/' %t/loop.mlir | ring-opt --ring-pipeline-rounds | FileCheck %s --check-prefix=CALL
 // CALL-COUNT-3: call @count

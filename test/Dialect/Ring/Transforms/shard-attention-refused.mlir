@@ -25,7 +25,9 @@
 // RANKS: grids.mlir:5:8: error: ranks is 4, but axis 0 of grid @line has 3
 // RUN: %{grid}="ranks=100000000" 2>&1 | %{check} MANY
 // RUN: %{grid}="grid=huge" 2>&1 | %{check} MANY
-// MANY: grids.mlir:5:8: error: ranks is 100000000, expected 1024 or less
+// RUN: %{grid}="grid=none" 2>&1 | %{check} NO_RANKS
+// NO_RANKS: grids.mlir:5:8: error: ranks is 0, expected 1 to 1024
+// MANY: grids.mlir:5:8: error: ranks is 100000000, expected 1 to 1024
 
 // RUN: %{grid}="ranks=2 variant=pass-q" 2>&1 | %{check} PASSQ
 // PASSQ: grids.mlir:5:8: error: feature 'pass-q' is not supported by ring-shard-attention
@@ -39,7 +41,7 @@
 //--- grids.mlir
 shard.grid @open(shape = 2x?)
 shard.grid @square(shape = 2x2)
-shard.grid @line(shape = 3) shard.grid @huge(shape = 100000000)
+shard.grid @line(shape = 3) shard.grid @huge(shape = 100000000) shard.grid @none(shape = 0)
 func.func @f(%x: tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32> {
   %o = ring.attention %x, %x, %x : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> tensor<1x2x8x4xf32>
   return %o : tensor<1x2x8x4xf32>

@@ -38,8 +38,8 @@ struct RankProgram {
   static bool isRankFunction(func::FuncOp function);
   /// Finds the parts. Fails, with an error, where the arguments are not query,
   /// key and value, where there are no work lists, or where their tables
-  /// differ, make no sense (see checkTable) or are neither constants nor
-  /// arguments.
+  /// differ, make no sense (see checkTable), are neither constants nor
+  /// arguments, or have visible pairs that nobody can count in time.
   static FailureOr<RankProgram> match(func::FuncOp function);
 
   int64_t ranks() { return grid.getShape()[axis]; }

@@ -1,0 +1,275 @@
+//===- InputChecks.cpp - What the lowering to calls takes -----------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "InputChecks.h"
+
+#include "ring/Runtime/Runtime.h"
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::ring;
+
+namespace {
+/// Checks one function that is to be lowered.
+class FunctionCheck {
+public:
+  FunctionCheck(func::FuncOp function, const LLVMTypeConverter &types,
+                const llvm::DenseSet<Operation *> &lowered)
+      : function(function), types(types), lowered(lowered) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult checkSignature();
+  LogicalResult checkFutures(Operation *op);
+  LogicalResult checkOp(Operation *op);
+  LogicalResult checkTypes(Operation *op);
+  LogicalResult checkRanks(Operation *op);
+  LogicalResult checkCallee(ParallelCallOp op);
+  LogicalResult checkCallee(HostRunOp op);
+
+  func::FuncOp function;
+  const LLVMTypeConverter &types;
+  const llvm::DenseSet<Operation *> &lowered;
+};
+} // namespace
+
+static bool isOurs(Operation *op) {
+  return isa_and_nonnull<RingDialect, shard::ShardDialect>(op->getDialect());
+}
+
+/// The runtime sees an address, sizes and strides.
+static bool isStrided(MemRefType type) {
+  return type.isStrided() && !type.getMemorySpace();
+}
+
+LogicalResult FunctionCheck::checkSignature() {
+  if (function.getNumResults() != 0)
+    return function.emitError("returns ")
+           << function.getResultTypes()
+           << ", expected results as destinations among the arguments";
+  for (Type type : function.getArgumentTypes()) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (isa<FutureType>(type) ||
+        (memref && (!isStrided(memref) || !types.convertType(memref))))
+      return function.emitError("takes ")
+             << type << ", expected strided memrefs in the default memory";
+  }
+  return success();
+}
+
+/// Futures become integers: where they are made, waited for and branched with.
+LogicalResult FunctionCheck::checkFutures(Operation *op) {
+  auto isFuture = [](Type type) { return isa<FutureType>(type); };
+  bool inside = op->getParentRegion() != &function.getBody();
+  bool makes =
+      llvm::any_of(op->getResultTypes(), isFuture) && !isa<PermuteStartOp>(op);
+  bool takes = llvm::any_of(op->getOperandTypes(), isFuture) &&
+               !isa<PermuteStartOp, PermuteWaitOp>(op) &&
+               (inside || !isa<BranchOpInterface>(op));
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      makes |= llvm::any_of(block.getArgumentTypes(), isFuture);
+  if (makes || takes)
+    return op->emitError("'")
+           << op->getName() << "' carries a transfer, expected control flow of "
+           << "cf only";
+  return success();
+}
+
+LogicalResult FunctionCheck::checkTypes(Operation *op) {
+  bool passesOn = isa<ParallelCallOp, HostRunOp>(op);
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
+    if (isa<TensorType>(type))
+      return op->emitError("on tensors, expected memrefs: bufferize first");
+    auto memref = dyn_cast<MemRefType>(type);
+    if (passesOn ? !types.convertType(type)
+                 : memref && !types.convertType(memref))
+      return op->emitError("on ") << type << ", expected a type that LLVM has";
+    if (!memref)
+      continue;
+    if (!isStrided(memref))
+      return op->emitError("on ")
+             << type << ", expected strided memrefs in the default memory";
+    if (passesOn)
+      continue;
+    if (memref.getRank() > RING_MAX_DIMS)
+      return op->emitError("on ")
+             << type << ", expected " << RING_MAX_DIMS << " dimensions or less";
+    if (!memref.getElementType().isIntOrFloat())
+      return op->emitError("on ")
+             << type << ", expected elements that are integers or floats";
+  }
+  return success();
+}
+
+LogicalResult FunctionCheck::checkRanks(Operation *op) {
+  int64_t ranks = 1;
+  if (auto run = dyn_cast<HostRunOp>(op))
+    ranks = run.getRanks();
+  else if (auto tables = dyn_cast<TablesOp>(op))
+    ranks = tables.getRanks();
+  else if (auto size = dyn_cast<PaddedSizeOp>(op))
+    ranks = size.getRanks();
+  else if (auto index = dyn_cast<shard::ProcessLinearIndexOp>(op)) {
+    auto grid = SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(
+        op, index.getGridAttr());
+    for (int64_t size : grid.getShape()) {
+      if (size < 1 || size > kMaxRingSize) // also where it is dynamic
+        return op->emitError("grid ")
+               << index.getGridAttr() << " is no ring of 1 to " << kMaxRingSize
+               << " ranks";
+      ranks = ranks > kMaxRingSize ? ranks : ranks * size;
+    }
+  }
+  if (ranks < 1 || ranks > kMaxRingSize)
+    return op->emitError("ranks is ")
+           << ranks << ", expected 1 to " << kMaxRingSize;
+  return success();
+}
+
+LogicalResult FunctionCheck::checkCallee(ParallelCallOp op) {
+  auto module = function->getParentOfType<ModuleOp>();
+  if (module.lookupSymbol<func::FuncOp>(op.getCallee()))
+    return success();
+  return op.emitError("calls ")
+         << op.getCalleeAttr() << ", expected a 'func.func'";
+}
+
+/// True iff a callback can take a rank's part of `stack` as `type`, whose
+/// layout must leave strides and offset open.
+static bool isPartOf(MemRefType type, MemRefType stack) {
+  int64_t offset;
+  SmallVector<int64_t> strides;
+  if (!isStrided(type) || failed(type.getStridesAndOffset(strides, offset)) ||
+      !ShapedType::isDynamic(offset) ||
+      !llvm::all_of(strides, ShapedType::isDynamic) ||
+      type.getElementType() != stack.getElementType() ||
+      type.getRank() + 1 != stack.getRank())
+    return false;
+  return llvm::all_of_zip(type.getShape(), stack.getShape().drop_front(),
+                          [](int64_t part, int64_t whole) {
+                            return part == whole ||
+                                   ShapedType::isDynamic(part) ||
+                                   ShapedType::isDynamic(whole);
+                          });
+}
+
+LogicalResult FunctionCheck::checkCallee(HostRunOp op) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  if (!callee || !callee->hasAttr(kRankOfAttrName) || !lowered.contains(callee))
+    return op.emitError("runs ")
+           << op.getCalleeAttr()
+           << ", expected a rank function that nothing else calls";
+  auto mismatch = [&](size_t place, Type given) {
+    InFlightDiagnostic diag = op.emitError("argument ")
+                              << place << " is " << given
+                              << ", which does not fit " << op.getCalleeAttr();
+    diag.attachNote(callee.getLoc())
+        << "the function takes " << callee.getArgumentTypes();
+    return diag;
+  };
+  SmallVector<Value> values(op.getInputs());
+  llvm::append_range(values, op.getReplicated());
+  llvm::append_range(values, op.getOutputs());
+  if (values.size() != callee.getNumArguments())
+    return op.emitError("gives ")
+           << values.size() << " arguments to " << op.getCalleeAttr()
+           << ", expected " << callee.getNumArguments();
+  size_t firstReplicated = op.getInputs().size();
+  size_t firstOutput = firstReplicated + op.getReplicated().size();
+  for (auto [place, value] : llvm::enumerate(values)) {
+    Type given = value.getType(), taken = callee.getArgumentTypes()[place];
+    bool isStack = place < firstReplicated || place >= firstOutput;
+    auto memref = dyn_cast<MemRefType>(taken);
+    if (isStack ? !memref || !isPartOf(memref, cast<MemRefType>(given))
+                : given != taken &&
+                      !memref::CastOp::areCastCompatible(given, taken))
+      return mismatch(place, given);
+  }
+  return success();
+}
+
+LogicalResult FunctionCheck::checkOp(Operation *op) {
+  if (!isa<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
+           PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
+           HostRunOp, TablesOp, PaddedSizeOp, RequireEqualOp>(op))
+    return op->emitError("no lowering to the runtime for '")
+           << op->getName() << "'";
+  if (op->getParentRegion() != &function.getBody())
+    return op->emitError("inside '") << op->getParentOp()->getName()
+                                     << "', expected control flow of cf only";
+  if (failed(checkTypes(op)) || failed(checkRanks(op)))
+    return failure();
+  if (auto call = dyn_cast<ParallelCallOp>(op))
+    return checkCallee(call);
+  if (auto run = dyn_cast<HostRunOp>(op))
+    return checkCallee(run);
+  return success();
+}
+
+LogicalResult FunctionCheck::run() {
+  WalkResult result = function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == function)
+      return WalkResult::advance();
+    if ((isOurs(op) && failed(checkOp(op))) || failed(checkFutures(op)))
+      return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted() ? failure() : checkSignature();
+}
+
+/// The functions that something refers to, other than to run them on ranks.
+static llvm::DenseSet<Operation *> findCalled(ModuleOp module) {
+  llvm::DenseSet<Operation *> called;
+  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != module && op->hasTrait<OpTrait::SymbolTable>())
+      return WalkResult::skip(); // has symbols of its own
+    if (!isa<HostRunOp, func::FuncOp>(op))
+      op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
+        if (auto function =
+                module.lookupSymbol<func::FuncOp>(symbol.getRootReference()))
+          called.insert(function);
+      });
+    return WalkResult::advance();
+  });
+  return called;
+}
+
+FailureOr<SmallVector<func::FuncOp>>
+mlir::ring::functionsToLower(ModuleOp module, const LLVMTypeConverter &types) {
+  llvm::DenseSet<Operation *> called = findCalled(module), lowered;
+  SmallVector<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (!called.contains(function)) {
+      functions.push_back(function);
+      lowered.insert(function);
+      continue;
+    }
+    // It gets no context, so nothing in it can call the runtime.
+    WalkResult result = function.walk([&](Operation *op) {
+      if (!isOurs(op))
+        return WalkResult::advance();
+      op->emitError("'") << op->getName()
+                         << "' in a function that others call, expected it in "
+                            "a host or rank function";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  for (func::FuncOp function : functions)
+    if (failed(FunctionCheck(function, types, lowered).run()))
+      return failure();
+  return functions;
+}
