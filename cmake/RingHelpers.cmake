@@ -4,6 +4,10 @@ if(RING_SANITIZE)
   string(REPLACE ";" "," RING_SANITIZE_LIST "${RING_SANITIZE}")
   add_compile_options(-fsanitize=${RING_SANITIZE_LIST} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${RING_SANITIZE_LIST})
+  # Not a static library: nobody asks for its functions by name.
+  add_library(RingSanitizerOptions OBJECT
+    ${PROJECT_SOURCE_DIR}/cmake/SanitizerOptions.c)
+  link_libraries("$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:$<TARGET_OBJECTS:RingSanitizerOptions>>")
 endif()
 
 # ring_add_doc(NAME TD ARGS...): generates build/docs/generated/NAME.md as part

@@ -56,8 +56,12 @@ config.substitutions += [
 ]
 
 # `REQUIRES: asan` and the like: address, undefined and thread of RING_SANITIZE.
+# %sanitizer_calls: in a grep -E pattern, what a sanitizer has generated code call.
+calls = ""
 for sanitizer in config.ring_sanitize.split(";"):
     if sanitizer:
-        config.available_features.add(
-            {"address": "asan", "undefined": "ubsan", "thread": "tsan"}[sanitizer]
-        )
+        feature = {"address": "asan", "undefined": "ubsan", "thread": "tsan"}[sanitizer]
+        config.available_features.add(feature)
+        if feature != "ubsan":
+            calls = f"|__{feature}_[a-z0-9_]+"
+config.substitutions.append(("%sanitizer_calls", calls))

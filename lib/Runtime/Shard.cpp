@@ -10,6 +10,8 @@
 #include "StridedCopy.h"
 #include "ring/Analysis/Layout.h"
 
+#include <algorithm>
+
 using namespace ring;
 using namespace ring::runtime;
 
@@ -140,6 +142,10 @@ std::vector<CopyAxis> Sharding::otherAxes() const {
 }
 
 void Sharding::run(int64_t rank) const {
+  // What has no elements may have no memory, and so no addresses either.
+  if (std::any_of(stacked.sizes, stacked.sizes + stacked.dims,
+                  [](int64_t size) { return size == 0; }))
+    return;
   int32_t bytes = whole.element_bytes;
   int64_t localStride = stacked.strides[dim + 1];
   int64_t wholeStride = whole.strides[dim];
@@ -147,6 +153,8 @@ void Sharding::run(int64_t rank) const {
       static_cast<char *>(stacked.data) + rank * stacked.strides[0] * bytes;
   int64_t next = 0; // local position
   for (const LayoutEntry &entry : table.of(rank)) {
+    if (entry.size() == 0)
+      continue;
     // An entry is two loops: over its blocks and within a block.
     std::vector<CopyAxis> axes = otherAxes();
     axes.push_back(axis(entry.count, localStride * entry.block,

@@ -155,7 +155,8 @@ TEST(SlicesTest, SortedOnlyIfEveryBatchEntryIs) {
 }
 
 TEST(SlicesTest, VisibilityCopiesTheDescriptors) {
-  int32_t ids[2][6] = {{0, 9, 1, 9, 1, 9}, {2, 9, 2, 9, 5, 9}};
+  int32_t ids[3][6] = {
+      {0, 9, 1, 9, 1, 9}, {2, 9, 2, 9, 5, 9}, {3, 9, 3, 9, 4, 9}};
   int32_t lengths[2] = {3, 1}, offsets[2] = {-4, 4};
   ring_tensor query = tensorOf(ids, 4, {2, 3}), key = query;
   query.strides[0] = key.strides[0] = 6;

@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 // Compiles a rank program and runs it on memory that is as it says, or one
-// element short, or written meanwhile. Without a sanitizer all of them succeed.
+// element short, or written meanwhile, or received without a wait. Without a
+// sanitizer all of them succeed.
 
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
@@ -34,7 +35,7 @@ static constexpr llvm::StringLiteral kProgram = R"(
     return %o : tensor<1x1x37x13xf32>
   })";
 
-static std::unique_ptr<ExecutionEngine> compile() {
+static std::unique_ptr<ExecutionEngine> compile(int64_t ranks) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
@@ -44,7 +45,7 @@ static std::unique_ptr<ExecutionEngine> compile() {
   auto module = parseSourceString<ModuleOp>(kProgram, ParserConfig(&context));
   auto machine = llvm::cantFail(mlir::ring::CPUTarget().machine());
   mlir::ring::ProgramOptions program;
-  program.ranks = 1;
+  program.ranks = ranks;
   program.layout = "contiguous";
   mlir::ring::CPUOptions options;
   options.vectorBits = mlir::ring::vectorBits(*machine);
@@ -58,27 +59,62 @@ static std::unique_ptr<ExecutionEngine> compile() {
 }
 
 namespace {
-/// [1][1][kKeys][kColumns], as MLIR lays a memref descriptor out.
+/// [1][1][rows][kColumns], as MLIR lays a memref descriptor out.
 struct Descriptor {
   float *allocated, *aligned;
   int64_t offset = 0;
-  int64_t sizes[4] = {1, 1, kKeys, kColumns};
-  int64_t strides[4] = {kKeys * kColumns, kKeys *kColumns, kColumns, 1};
+  int64_t sizes[4], strides[4];
 
-  explicit Descriptor(float *data) : allocated(data), aligned(data) {}
+  Descriptor(float *data, int64_t rows)
+      : allocated(data), aligned(data), sizes{1, 1, rows, kColumns},
+        strides{rows * kColumns, rows * kColumns, kColumns, 1} {}
+};
+
+/// What one rank is called with.
+struct Blocks {
+  std::unique_ptr<float[]> query, key, value, out;
+
+  explicit Blocks(int64_t rows, StringRef what = "") {
+    auto block = [&](StringRef isShort) {
+      return std::make_unique<float[]>(rows * kColumns - (what == isShort));
+    };
+    query = block("short-query");
+    key = block("short-key");
+    value = block("short-value");
+    out = block("short-out");
+  }
 };
 
 struct Call {
   void (*function)(void **);
-  float *query, *key, *value, *out;
+  int64_t rows;
+  std::vector<Blocks> blocks; ///< by rank
+
+  Call(ExecutionEngine &engine, int64_t rows)
+      : function(llvm::cantFail(engine.lookupPacked("f_rank"))), rows(rows) {}
+};
+
+/// Tells another thread without ordering any memory.
+class Flag {
+public:
+  void raise() { raised.store(true, std::memory_order_relaxed); }
+  void await() const {
+    while (!raised.load(std::memory_order_relaxed))
+      ;
+  }
+
+private:
+  std::atomic<bool> raised{false};
 };
 } // namespace
 
-/// One rank's program, on its own.
+/// One rank's program.
 static ring_status runRank(ring_context *context, void *environment) {
   auto *call = static_cast<Call *>(environment);
-  Descriptor query(call->query), key(call->key), value(call->value),
-      out(call->out);
+  const Blocks &blocks = call->blocks[ring_rank(context)];
+  Descriptor query(blocks.query.get(), call->rows),
+      key(blocks.key.get(), call->rows), value(blocks.value.get(), call->rows),
+      out(blocks.out.get(), call->rows);
   // A packed call takes the address of each argument.
   void *pointers[] = {context, &query, &key, &value, &out};
   int32_t status = RING_OK;
@@ -88,39 +124,121 @@ static ring_status runRank(ring_context *context, void *environment) {
   return status;
 }
 
-int main(int argc, char **argv) {
-  llvm::StringRef what = argc == 2 ? argv[1] : "";
-  std::unique_ptr<ExecutionEngine> engine = compile();
-  if (!engine)
-    return 2;
-  Call call;
-  call.function = llvm::cantFail(engine->lookupPacked("f_rank"));
-  auto block = [](int64_t missing) {
-    return std::make_unique<float[]>(kKeys * kColumns - missing);
-  };
-  auto query = block(what == "short-query"), key = block(what == "short-key"),
-       value = block(what == "short-value"), out = block(what == "short-out");
-  call.query = query.get();
-  call.key = key.get();
-  call.value = value.get();
-  call.out = out.get();
-
-  // A write that nothing orders with what the rank reads, in a row's tail.
-  std::atomic<bool> written{what != "written-key"};
-  std::thread writer([&, early = written.load()] {
-    if (!early)
-      key[20 * kColumns - 1] = 1;
-    written.store(true, std::memory_order_relaxed);
-  });
-  while (!written.load(std::memory_order_relaxed))
-    ;
-  ring_host_options options{/*ranks=*/1, /*threads=*/1, /*deadline=*/60,
-                            /*trace=*/0};
+static int run(Call &call) {
+  ring_host_options options{static_cast<int32_t>(call.blocks.size()),
+                            /*threads=*/1, /*deadline=*/60, /*trace=*/0};
   ring_host *host = ring_host_create(&options, nullptr, 0);
-  ring_status status = ring_host_run(host, 1, runRank, &call);
+  ring_status status = ring_host_run(host, options.ranks, runRank, &call);
   if (status != RING_OK)
     llvm::errs() << ring_host_error(host) << "\n";
   ring_host_destroy(host);
-  writer.join();
   return status == RING_OK ? 0 : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// A wait taken out
+//===----------------------------------------------------------------------===//
+//
+// Rank 0 fills its keys just before it sends them to rank 1. Without the wait
+// rank 0 stays there until rank 1 is through, so that nothing else orders the
+// two, and the race happens in every run.
+
+static Call *exchange;
+static Flag filled, used;
+static ring_tensor receivedByRank1[2]; // and the ticket, are its thread's own
+static ring_ticket ticketOfRank1;
+
+static void fillKeys(ring_context *context) {
+  if (ring_rank(context) == 0)
+    std::fill_n(exchange->blocks[0].key.get(), exchange->rows * kColumns, 1.0f);
+}
+
+static ring_status startFilled(ring_context *context, int32_t to, int32_t from,
+                               int32_t count, const ring_tensor *tensors,
+                               ring_ticket *ticket) {
+  fillKeys(context);
+  return ring_permute_start(context, to, from, count, tensors, ticket);
+}
+
+static ring_status startHeld(ring_context *context, int32_t to, int32_t from,
+                             int32_t count, const ring_tensor *tensors,
+                             ring_ticket *ticket) {
+  fillKeys(context);
+  if (ring_rank(context) == 0) {
+    filled.raise();
+    used.await();
+  } else {
+    std::copy_n(tensors, 2, receivedByRank1);
+    receivedByRank1[0].data = exchange->blocks[0].key.get();
+    receivedByRank1[1].data = exchange->blocks[0].value.get();
+  }
+  return ring_permute_start(context, to, from, count, tensors, ticket);
+}
+
+/// Says at once where the block is going to be.
+static ring_status waitForNothing(ring_context *context, ring_ticket ticket,
+                                  int32_t count, ring_tensor *received) {
+  if (ring_rank(context) == 0)
+    return ring_permute_wait(context, ticket, count, received);
+  filled.await();
+  ticketOfRank1 = ticket;
+  std::copy_n(receivedByRank1, 2, received);
+  return RING_OK;
+}
+
+/// The ring does not end without the wait.
+static ring_status endAfterWait(ring_context *context, ring_status status) {
+  if (ring_rank(context) == 1) {
+    used.raise();
+    ring_tensor received[2];
+    ring_permute_wait(context, ticketOfRank1, 2, received);
+  }
+  return ring_end(context, status);
+}
+
+static int runExchange(bool waits) {
+  std::unique_ptr<ExecutionEngine> engine = compile(/*ranks=*/2);
+  if (!engine)
+    return 2;
+  engine->registerSymbols([&](llvm::orc::MangleAndInterner mangle) {
+    llvm::orc::SymbolMap symbols;
+    auto call = [&](StringRef name, auto *function) {
+      symbols[mangle(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                               llvm::JITSymbolFlags::Exported};
+    };
+    call("ring_permute_start", waits ? startFilled : startHeld);
+    if (!waits) {
+      call("ring_permute_wait", waitForNothing);
+      call("ring_end", endAfterWait);
+    }
+    return symbols;
+  });
+  Call call(*engine, (kKeys + 1) / 2);
+  call.blocks.emplace_back(call.rows);
+  call.blocks.emplace_back(call.rows);
+  exchange = &call;
+  return run(call);
+}
+
+int main(int argc, char **argv) {
+  StringRef what = argc == 2 ? argv[1] : "";
+  if (what == "wait" || what == "no-wait")
+    return runExchange(what == "wait");
+  std::unique_ptr<ExecutionEngine> engine = compile(/*ranks=*/1);
+  if (!engine)
+    return 2;
+  Call call(*engine, kKeys);
+  call.blocks.emplace_back(kKeys, what);
+
+  // A write that nothing orders with what the rank reads, in a row's tail.
+  Flag written;
+  std::thread writer([&, isFault = what == "written-key"] {
+    if (isFault)
+      call.blocks[0].key[20 * kColumns - 1] = 1;
+    written.raise();
+  });
+  written.await();
+  int code = run(call);
+  writer.join();
+  return code;
 }

@@ -1,0 +1,25 @@
+/*===- SanitizerOptions.c - How sanitizers run, and what they leave out ---===*\
+|*                                                                            *|
+|* Part of the Ring project, under the Apache License v2.0 with LLVM          *|
+|* Exceptions. See LICENSE for license information.                           *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|*===----------------------------------------------------------------------===*|
+|*                                                                            *|
+|* Part of every program of a sanitized tree, so also of those run by hand.   *|
+|* The place for all suppressions: each says why its report is false.         *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+
+/* Allocators of LLVM's headers poison what they have not given out, and each
+ * allocation makes its own part usable again. The parts that LLVM's libraries
+ * allocate, which are not instrumented, would stay poisoned. */
+const char *__asan_default_options(void) { return "allow_user_poisoning=0"; }
+
+/* A report ends the program, and so fails its test. */
+const char *__ubsan_default_options(void) {
+  return "halt_on_error=1:print_stacktrace=1";
+}
