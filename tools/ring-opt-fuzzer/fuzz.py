@@ -88,6 +88,23 @@ def takes_long(command, path):
     return run.returncode != 0
 
 
+def run_for(seconds, command, environment):
+    """Runs a command; ends it, without a return code, where it takes longer: a
+    crash within malloc can block its own report."""
+    with tempfile.TemporaryFile() as file:
+        process = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, env=environment
+        )
+        try:
+            code = process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            code = None
+        file.seek(0)
+        return subprocess.CompletedProcess(command, code, stdout=file.read())
+
+
 def keep(paths, folder):
     """Copies files and returns their new paths, in one line."""
     os.makedirs(folder, exist_ok=True)
@@ -128,9 +145,7 @@ def main():
             command += [f"-seed={seed}", f"-dict={options.dictionary}"]
             command += [f"-artifact_prefix={artifacts}/", "-print_final_stats=1"]
             command += [corpus, options.seeds]
-            run = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
-            )
+            run = run_for(left + 4 * SECONDS, command, environment)
             output = run.stdout.decode(errors="replace")
             counts = [int(n) for n in re.findall(r"^#(\d+)\t", output, re.MULTILINE)]
             inputs += max(counts, default=0)
@@ -140,6 +155,10 @@ def main():
             if not re.search(r"^INFO: Seed: ", output, re.MULTILINE):
                 print(output[-6000:])
                 sys.exit(f"{options.fuzzer} did not run: exit status {run.returncode}")
+            if run.returncode is None:
+                print(f"{output[-2000:]}\nthe fuzzer was stuck and has been ended", flush=True)
+                upstream += 1
+                continue
             what = finding(output)
             left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if what is None:

@@ -183,6 +183,23 @@ static SmallVector<Expr *> getReads(ExprContext &context, Expr *&expr,
   }
 }
 
+/// As many query heads have divisors that are found in no time.
+static constexpr int64_t kMostHeads = int64_t(1) << 32;
+
+/// The divisors of `number`, the largest first.
+static SmallVector<int64_t> divisorsOf(int64_t number) {
+  SmallVector<int64_t> small, large;
+  for (int64_t i = 1; i * i <= number; ++i) {
+    if (number % i != 0)
+      continue;
+    small.push_back(i);
+    if (i * i != number)
+      large.push_back(number / i);
+  }
+  llvm::append_range(large, llvm::reverse(small));
+  return large;
+}
+
 /// The ways to read a key or a value, the best first: of the fewest heads, so
 /// that none is repeated, then without rearranging, then the innermost.
 static SmallVector<OperandRead, 2> getHeadedReads(ArrayRef<Expr *> reads,
@@ -191,12 +208,9 @@ static SmallVector<OperandRead, 2> getHeadedReads(ArrayRef<Expr *> reads,
                                                   const Index &position,
                                                   const Index &channel) {
   SmallVector<OperandRead, 2> found;
-  int64_t queryHeads = getSize(queryHead);
-  for (int64_t group = queryHeads; group >= 1; --group) {
+  for (int64_t group : divisorsOf(getSize(queryHead))) {
     // Query head h reads head floor(h / group).
-    std::optional<Index> head;
-    if (queryHeads % group == 0)
-      head = divide(queryHead, group);
+    std::optional<Index> head = divide(queryHead, group);
     if (!head)
       continue;
     Indices target = {batch, *head, position, channel};
@@ -274,6 +288,8 @@ mlir::ring::matchOperands(ExprContext &context, const AttentionIndices &at,
     if (ShapedType::isDynamic(getSize(index)) || getSize(index) < 1)
       return fail(queryReads, query,
                   "heads and head sizes are not static and positive");
+  if (getSize(head) > kMostHeads)
+    return fail(queryReads, query, "the query has more than 2^32 heads");
 
   SmallVector<OperandRead, 2> keys =
       getHeadedReads(keyReads, batch, head, at.key, at.channel);

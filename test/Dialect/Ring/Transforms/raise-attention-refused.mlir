@@ -134,4 +134,9 @@
 // RUN: sed -e 's/x16xf32/x?xf32/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
 // RUN: sed -e 's/x16xf32/x0xf32/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
 // RUN: sed -e 's/2x4x/2x0x/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
+// So many heads that nobody finds those of the keys in time.
+// RUN: sed -e 's/2x4x/2x8589934592x/' %{generic} | %{raise} 2>&1 | %{check} HEADS
+// HEADS: the query has more than 2^32 heads", op=linalg.generic
+// RUN: sed -e 's/2x4x/2x4294967296x/' %{generic} | %{raise} 2>&1 | FileCheck %s --check-prefix=MANY_HEADS
+// MANY_HEADS: ring.attention
 // HEADSIZE: heads and head sizes are not static and positive", op=linalg.generic
