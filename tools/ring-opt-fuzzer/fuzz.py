@@ -133,7 +133,7 @@ def main():
         known = [re.compile(line.strip()) for line in file if line.strip()[:1] not in ("", "#")]
     fuzzer = [options.fuzzer, *LIMITS, *([f"--skip={options.skip}"] if options.skip else [])]
     print(f"seed {options.seed}, {options.seconds:g} seconds", flush=True)
-    found, seen, upstream, slow, inputs = {}, 0, 0, 0, 0
+    found, seen, upstream, slow, stuck, inputs = {}, 0, 0, 0, 0, 0
     seed, end = options.seed, time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as folder:
         corpus, artifacts = os.path.join(folder, "corpus"), os.path.join(folder, "artifacts")
@@ -157,7 +157,7 @@ def main():
                 sys.exit(f"{options.fuzzer} did not run: exit status {run.returncode}")
             if run.returncode is None:
                 print(f"{output[-2000:]}\nthe fuzzer was stuck and has been ended", flush=True)
-                upstream += 1
+                stuck += 1
                 continue
             what = finding(output)
             left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
@@ -185,6 +185,7 @@ def main():
     print(
         f"{inputs} inputs, {len(found)} findings, {seen} known ones, {upstream} upstream crashes"
         f"{f', {slow} inputs on a busy machine' if slow else ''}"
+        f"{f', {stuck} times stuck after a crash' if stuck else ''}"
     )
     for what in found.values():
         print(f"  {what}")
