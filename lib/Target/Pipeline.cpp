@@ -11,32 +11,10 @@
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::ring;
-
-namespace {
-/// Upstream's inliner crashes on ops that it does not know and that may hold
-/// symbols.
-struct RefuseUnknownRegionsPass
-    : PassWrapper<RefuseUnknownRegionsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseUnknownRegionsPass)
-
-  void runOnOperation() override {
-    WalkResult result = getOperation().walk([](Operation *op) {
-      if (op->getDialect() || op->getNumRegions() == 0)
-        return WalkResult::advance();
-      op->emitError("'") << op->getName()
-                         << "' has regions and is of no known dialect";
-      return WalkResult::interrupt();
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
-  }
-};
-} // namespace
 
 std::vector<PipelineStep>
 mlir::ring::programSteps(const ProgramOptions &options) {
@@ -47,7 +25,7 @@ mlir::ring::programSteps(const ProgramOptions &options) {
   };
   // Attention in a function that another calls must see the host's context.
   add("inline", true, [](OpPassManager &pm) {
-    pm.addPass(std::make_unique<RefuseUnknownRegionsPass>());
+    pm.addPass(createRefuseUnknownRegionsPass());
     pm.addPass(createInlinerPass());
     pm.addPass(createSymbolDCEPass());
   });

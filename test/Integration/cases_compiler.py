@@ -326,7 +326,7 @@ def another_llvm():
     with open(os.path.join(prefix, "MLIRConfig.cmake"), "w") as file:
         file.write('set(LLVM_VERSION 19.1.7)\nset(LLVM_VERSION_MAJOR 19)\n')
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-    line = [cmake, "-S", source, "-B", tree, f"-DMLIR_DIR={prefix}"]
+    line = [cmake, "-G", "Ninja", "-S", source, "-B", tree, f"-DMLIR_DIR={prefix}"]
     done = subprocess.run(line, capture_output=True, text=True)
     said = " ".join(done.stderr.split())
     assert done.returncode == 1 and "needs LLVM/MLIR 22, found 19.1.7" in said, said

@@ -11,6 +11,15 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RefuseUnknownRegionsPass
+    : Pass<"ring-refuse-unknown-regions", "::mlir::ModuleOp"> {
+  let summary = "refuse ops with regions whose dialect is not known";
+  let description = [{
+    Runs before upstream's inliner, which crashes on ops that it does not know
+    and that may hold symbols. Changes nothing.
+  }];
+}
+
 def RaiseAttentionPass : Pass<"ring-raise-attention", "::mlir::func::FuncOp"> {
   let summary = "recognise attention written as ordinary tensor ops";
   let description = [{
