@@ -40,10 +40,14 @@ LayoutView LayoutView::of(int64_t rank) const {
 }
 
 int64_t LayoutView::localSize(int64_t rank) const {
-  int64_t size = 0;
-  for (const LayoutEntry &entry : of(rank))
-    size += entry.size();
-  return size;
+  return of(rank).sequenceLength();
+}
+
+int64_t LayoutView::sequenceLength() const {
+  int64_t length = 0;
+  for (const LayoutEntry &entry : *this)
+    length += entry.size();
+  return length;
 }
 
 int64_t LayoutView::paddedSize(int64_t ranks) const {

@@ -52,14 +52,6 @@ static RingBlock blockOf(const ring_slices &slices, int64_t batch) {
   return block;
 }
 
-/// The table gives every position of the sequence one place.
-static int64_t sequenceLength(LayoutView table) {
-  int64_t length = 0;
-  for (const LayoutEntry &entry : table)
-    length += entry.size();
-  return length;
-}
-
 void ring_slices_init(ring_slices *slices, const int64_t *query_table,
                       int64_t query_entries, const int64_t *key_table,
                       int64_t key_entries, int64_t rank, int64_t owner,
@@ -74,8 +66,8 @@ void ring_slices_init(ring_slices *slices, const int64_t *query_table,
   slices->key_entries = keys.size;
   slices->rank = rank;
   slices->owner = owner;
-  slices->query_count = sequenceLength(allQueries);
-  slices->key_count = sequenceLength(allKeys);
+  slices->query_count = allQueries.sequenceLength();
+  slices->key_count = allKeys.sequenceLength();
   slices->classify = classify;
   slices->visibility = *visibility;
 }

@@ -61,6 +61,8 @@ struct LayoutView {
   LayoutView of(int64_t rank) const;
   /// Positions owned by `rank`.
   int64_t localSize(int64_t rank) const;
+  /// Positions of all entries: the length of the sequence, for a whole table.
+  int64_t sequenceLength() const;
   /// Longest local size of ranks 0..ranks-1: what local blocks are padded to.
   int64_t paddedSize(int64_t ranks) const;
 };

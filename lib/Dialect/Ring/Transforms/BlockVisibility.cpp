@@ -13,13 +13,6 @@
 using namespace mlir;
 using namespace mlir::ring;
 
-static int64_t positions(ArrayRef<::ring::LayoutEntry> table) {
-  int64_t count = 0;
-  for (const ::ring::LayoutEntry &entry : table)
-    count += entry.size();
-  return count;
-}
-
 BlockVisibility::BlockVisibility(const WorkList &work) {
   SlicesOp op = work.op;
   auto queries = parseTable(op.getQueryTable());
@@ -29,9 +22,9 @@ BlockVisibility::BlockVisibility(const WorkList &work) {
     return;
   known = true;
   tables = {std::move(*queries), std::move(*keys)};
-  keyCount = positions(tables.keys);
+  keyCount = tables.keyView().sequenceLength();
   if (attr)
-    mask = attr.bind(positions(tables.queries), keyCount);
+    mask = attr.bind(tables.queryView().sequenceLength(), keyCount);
 }
 
 bool BlockVisibility::isVisible(int64_t rank, int64_t owner) const {

@@ -22,10 +22,9 @@ static std::string lengthOf(Value table, StringRef what) {
   auto entries = parseTable(table);
   if (!entries)
     return ("any number of " + what).str();
-  int64_t count = 0;
-  for (const ::ring::LayoutEntry &entry : *entries)
-    count += entry.size();
-  return (Twine(count) + " " + what).str();
+  ::ring::LayoutView view{entries->data(),
+                          static_cast<int64_t>(entries->size())};
+  return (Twine(view.sequenceLength()) + " " + what).str();
 }
 
 /// Fields that are separated by "; ", which ring_begin relies on.

@@ -213,17 +213,11 @@ bool mlir::ring::movesQueries(SlicesOp op) {
   return op.getOffsets() && mask && mask.dependsOnPositions();
 }
 
-static int64_t positions(ArrayRef<::ring::LayoutEntry> table) {
-  int64_t count = 0;
-  for (const ::ring::LayoutEntry &entry : table)
-    count += entry.size();
-  return count;
-}
-
 SlicesArithmetic::SlicesArithmetic(SlicesOp slices)
     : queries(*parseTable(slices.getQueryTable())),
-      keys(*parseTable(slices.getKeyTable())), queryCount(positions(queries)),
-      keyCount(positions(keys)) {
+      keys(*parseTable(slices.getKeyTable())),
+      queryCount(queryView().sequenceLength()),
+      keyCount(keyView().sequenceLength()) {
   if (MaskAttr attr = slices.getMaskAttr())
     mask = attr.bind(queryCount, keyCount);
 }
