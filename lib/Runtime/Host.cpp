@@ -79,6 +79,12 @@ void ring_host_destroy(ring_host *host) {
   delete host;
 }
 
+void ring_host_trim(ring_host *host) {
+  host->account->freeKept();
+  for (const auto &context : host->contexts)
+    context->account->freeKept();
+}
+
 int32_t ring_host_ranks(const ring_host *host) { return host->options.ranks; }
 int32_t ring_host_local_ranks(const ring_host *host) {
   return host->options.ranks;
@@ -90,6 +96,12 @@ Result ring_host::checkProcess() const {
   return {RING_ERROR_USAGE, "the host was created in process " +
                                 std::to_string(process) +
                                 ", a forked process has to create its own"};
+}
+
+void ring_host::beginRun() {
+  account->beginRun();
+  for (const auto &context : contexts)
+    context->account->beginRun();
 }
 
 /// Raises the balances to those of the run that has just ended.
@@ -130,6 +142,8 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
     return host->conclude({RING_ERROR_USAGE, message});
 
   Clock::time_point called = Clock::now();
+  if (!host->insideFunction)
+    host->beginRun();
   std::vector<std::unique_ptr<Transport>> transports =
       createThreadsTransports(size, host->options.deadline, fault);
   for (int32_t rank = 0; rank < size; ++rank)
@@ -172,6 +186,8 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
 ring_status ring_host_begin(ring_host *host, int32_t abi_version,
                             int32_t ranks) {
   host->previousAccount = setCurrentAccount(host->account.get());
+  host->insideFunction = true;
+  host->beginRun();
   if (abi_version != RING_ABI_VERSION)
     return host->conclude({RING_ERROR_MISMATCH,
                            "program compiled for version " +
@@ -192,6 +208,7 @@ ring_status ring_host_check_argument(ring_host *host, int32_t argument,
 ring_status ring_host_end(ring_host *host, ring_status status) {
   setCurrentAccount(host->previousAccount);
   host->previousAccount = nullptr;
+  host->insideFunction = false;
   if (status != RING_OK)
     host->account->freeBlocks();
   return status;

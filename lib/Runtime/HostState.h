@@ -29,7 +29,8 @@ struct ring_host {
   double seconds = 0;
   ring::runtime::AccountHandle account;              ///< of host functions
   ring::runtime::Account *previousAccount = nullptr; ///< of the caller
-  int64_t localBytes = 0; ///< of one rank, all scatters and gathers
+  bool insideFunction = false; ///< of a program, which may run ranks often
+  int64_t localBytes = 0;      ///< of one rank, all scatters and gathers
   double balance = 1, roundBalance = 1; ///< the largest of all runs
 
   /// Records the outcome of a call and returns its status.
@@ -37,6 +38,8 @@ struct ring_host {
     error = std::move(result.message);
     return result.status;
   }
+  /// What accounts have kept, and nothing of late has used, is freed.
+  void beginRun();
   /// RING_ERROR_USAGE in a process forked after the host was created.
   ring::runtime::Result checkProcess() const;
 };

@@ -28,14 +28,15 @@ public:
       byPosition = pairsOf(visibility.mask, visibility.keyCount);
   }
 
-  int64_t operator()(Interval queries) const {
+  int64_t operator()(Interval queries, Interval keys) const {
     if (!documents)
-      return byPosition(queries);
+      return byPosition(queries, keys);
     int64_t pairs = 0;
     for (int64_t query = queries.begin; query < queries.end; ++query)
       pairs += documents->count(
           visibility.querySegments.at(query),
-          visibility.mask.visibleKeys(query, visibility.keyCount));
+          intersect(visibility.mask.visibleKeys(query, visibility.keyCount),
+                    keys));
     return pairs;
   }
 
@@ -56,10 +57,10 @@ static PairCounter counterOf(const ring_visibility &visibility,
   std::vector<EntryPairs> entries;
   for (int64_t batch = 0; batch < batches; ++batch)
     entries.emplace_back(visibilityOf(visibility, batch, queryCount, keyCount));
-  return [entries = std::move(entries)](Interval queries) {
+  return [entries = std::move(entries)](Interval queries, Interval keys) {
     int64_t pairs = 0;
     for (const EntryPairs &entry : entries)
-      pairs += entry(queries);
+      pairs += entry(queries, keys);
     return pairs;
   };
 }

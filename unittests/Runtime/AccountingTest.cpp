@@ -11,9 +11,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
+#include <unistd.h>
+#include <vector>
 
 using namespace ring;
 using namespace ring::test;
@@ -149,6 +153,115 @@ TEST(AccountingTest, WhatAFailedRankHeldIsFreed) {
   EXPECT_EQ(host.counters().peak_bytes, 5000);
   ring_host_reset_counters(host);
   EXPECT_EQ(host.counters().peak_bytes, 0);
+}
+
+namespace {
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+/// AddressSanitizer: nothing is kept. ThreadSanitizer has memory of its own.
+constexpr bool kResidentBytesTell = false;
+#else
+constexpr bool kResidentBytesTell = true;
+#endif
+/// So large that malloc gives it back when it is freed.
+constexpr int64_t kLarge = int64_t(40) << 20;
+constexpr int64_t kMiB = 1 << 20;
+
+/// Bytes of this process that are in memory.
+int64_t residentBytes() {
+  int64_t pages = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> pages >> resident;
+  return resident * getpagesize();
+}
+
+/// Allocates blocks of these sizes at once on a host of one rank, writes to all
+/// of them and frees them; their addresses.
+std::vector<void *> useBlocks(Host &host, const std::vector<int64_t> &sizes,
+                              ring_status returned = RING_OK) {
+  std::vector<void *> blocks;
+  EXPECT_EQ(host.run([&](ring_context *context) -> ring_status {
+    RING_TRY(ring_begin(context, 1, 0, 0, nullptr));
+    for (int64_t size : sizes) {
+      blocks.push_back(_mlir_memref_to_llvm_alloc(size));
+      std::memset(blocks.back(), 1, size);
+    }
+    if (returned == RING_OK)
+      for (void *block : blocks)
+        _mlir_memref_to_llvm_free(block);
+    return ring_end(context, returned);
+  }),
+            returned);
+  return blocks;
+}
+} // namespace
+
+TEST(AccountingTest, LargeBlocksAreKeptForTheNextRun) {
+  if (!kResidentBytesTell)
+    GTEST_SKIP();
+  Host host(1);
+  std::vector<void *> blocks = useBlocks(host, {kLarge, kLarge + kMiB});
+  int64_t resident = residentBytes();
+  useBlocks(host, {1000});
+  EXPECT_GT(residentBytes(), resident - 8 * kMiB);
+  std::vector<void *> again = useBlocks(host, {kLarge + kMiB, kLarge});
+  std::swap(again[0], again[1]);
+  EXPECT_EQ(again, blocks);
+  // Poison and counters do not know that a block is an old one.
+  EXPECT_EQ(host.counters().peak_bytes, 2 * kLarge + kMiB);
+  ASSERT_EQ(host.run([&](ring_context *context) -> ring_status {
+    RING_TRY(ring_begin(context, 1, 0, 0, nullptr));
+    auto *block =
+        static_cast<unsigned char *>(_mlir_memref_to_llvm_alloc(kLarge));
+    EXPECT_EQ(block, blocks[0]);
+    EXPECT_EQ(block[0], 0xFF) << "main sets RING_POISON";
+    EXPECT_EQ(block[kLarge - 1], 0xFF);
+    _mlir_memref_to_llvm_free(block);
+    // Of another alignment it would be another block.
+    void *aligned = _mlir_memref_to_llvm_aligned_alloc(4096, kLarge + kMiB);
+    EXPECT_NE(aligned, blocks[1]);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned) % 4096, 0u);
+    _mlir_memref_to_llvm_free(aligned);
+    return ring_end(context, RING_OK);
+  }),
+            RING_OK);
+}
+
+TEST(AccountingTest, WhatTwoRunsHaveNotUsedIsFreed) {
+  if (!kResidentBytesTell)
+    GTEST_SKIP();
+  Host host(1);
+  int64_t resident = residentBytes();
+  // Never the same size twice, so that no block fits a second time.
+  for (int64_t i = 1; i < 20; ++i)
+    useBlocks(host, {kLarge + i * 4096});
+  EXPECT_LT(residentBytes(), resident + 3 * kLarge + 5 * kMiB);
+  for (int run = 0; run < 3; ++run)
+    useBlocks(host, {1000});
+  EXPECT_LT(residentBytes(), resident + 5 * kMiB);
+}
+
+TEST(AccountingTest, KeptBlocksAreGivenBack) {
+  if (!kResidentBytesTell)
+    GTEST_SKIP();
+  auto freed = [](auto act) {
+    int64_t before = residentBytes();
+    act();
+    return before - residentBytes() > 35 * kMiB;
+  };
+  {
+    Host host(1);
+    useBlocks(host, {kLarge});
+    EXPECT_TRUE(freed([&] { ring_host_trim(host); }));
+    useBlocks(host, {kLarge});
+    EXPECT_TRUE(freed([&] { useBlocks(host, {1000}, RING_ERROR_USAGE); }))
+        << "after a failure";
+    EXPECT_FALSE(freed([&] { ring_host_trim(host); }));
+  }
+  auto host = std::make_unique<Host>(1);
+  useBlocks(*host, {kLarge});
+  EXPECT_TRUE(freed([&] { host.reset(); }));
 }
 
 TEST(AccountingTest, AHostFunctionEndsWithItsStatus) {

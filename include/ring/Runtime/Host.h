@@ -36,6 +36,11 @@ typedef struct ring_host_options {
 ring_host *ring_host_create(const ring_host_options *options, char *error,
                             size_t error_bytes);
 void ring_host_destroy(ring_host *host);
+/* Between runs a host keeps large blocks (128 KiB or more) that its programs
+ * have freed, since the next run asks for the same ones: per rank, used and
+ * kept together, never more than that rank has used at once. This gives them
+ * back. */
+void ring_host_trim(ring_host *host);
 
 /* Ranks of the ring, and how many of them live in this process. */
 int32_t ring_host_ranks(const ring_host *host);
