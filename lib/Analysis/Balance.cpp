@@ -52,7 +52,7 @@ static std::vector<Chunk> weighChunks(int64_t count, int64_t queryCount,
     LayoutView chunk = queries.of(index);
     int64_t weight = 0;
     for (const LayoutEntry &entry : chunk)
-      weight += pairs({entry.begin, entry.begin + entry.size()});
+      weight += pairs({entry.begin, entry.begin + entry.size()}, {0, keyCount});
     int64_t querySize = queries.localSize(index);
     int64_t keySize = keys.localSize(index);
     chunks.push_back({index, querySize, keySize, weight,
@@ -153,13 +153,48 @@ static void dealByWeight(int64_t ranks, std::vector<Chunk> &chunks) {
   levelLoads(ranks, chunks);
 }
 
-/// Deals in the first of three ways that is even enough, or by weight.
-static void deal(int64_t ranks, std::vector<Chunk> &chunks) {
-  // In a deal in order the keys just before a chunk are those of the rank just
-  // before: a window needs few rounds, and each keeps all ranks busy. So such
-  // deals come first, the straight one before the turning one, which evens out
-  // causal masks.
+/// Deals neighbours together, as the contiguous layout does.
+static void dealNeighbours(int64_t ranks, std::vector<Chunk> &chunks) {
+  int64_t perRank = static_cast<int64_t>(chunks.size()) / ranks;
+  for (size_t i = 0; i < chunks.size(); ++i)
+    chunks[i].owner = static_cast<int64_t>(i) / perRank;
+}
+
+/// After dealNeighbours: how much the busiest rank exceeds the mean in the
+/// first round, where each rank meets its own keys.
+static double firstRoundRatio(int64_t ranks, const std::vector<Chunk> &chunks,
+                              const PairCounter &pairs) {
+  Interval queries, keys; // of one rank
+  int64_t all = 0, most = 0;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    queries.end += chunks[i].queries;
+    keys.end += chunks[i].keys;
+    if (i + 1 < chunks.size() && chunks[i + 1].owner == chunks[i].owner)
+      continue;
+    int64_t own = pairs(queries, keys);
+    all += own;
+    most = std::max(most, own);
+    queries.begin = queries.end;
+    keys.begin = keys.end;
+  }
+  return all == 0 ? 1 : most * static_cast<double>(ranks) / all;
+}
+
+/// Deals in the first of four ways that is even enough; the last one is by
+/// weight.
+static void deal(int64_t ranks, std::vector<Chunk> &chunks,
+                 const PairCounter &pairs) {
   constexpr double kEvenEnough = 1.02;
+  // Where neighbours are together, a document or a window meets keys of few
+  // ranks: few rounds, and long ranges of keys in each. But work must be even
+  // within a round too, and then as a rule it is if it is in the first.
+  dealNeighbours(ranks, chunks);
+  if (worstRatio(ranks, chunks) <= kEvenEnough &&
+      firstRoundRatio(ranks, chunks, pairs) <= kEvenEnough)
+    return;
+  // In a deal in order the keys just before a chunk are those of the rank just
+  // before, which keeps each round even. The straight one is tried before the
+  // turning one, which evens out causal masks.
   dealInOrder(ranks, chunks, /*turning=*/false);
   if (worstRatio(ranks, chunks) > kEvenEnough)
     dealInOrder(ranks, chunks, /*turning=*/true);
@@ -168,10 +203,10 @@ static void deal(int64_t ranks, std::vector<Chunk> &chunks) {
 }
 
 PairCounter ring::pairsOf(const PositionalMask &mask, int64_t keyCount) {
-  return [mask, keyCount](Interval queries) {
+  return [mask, keyCount](Interval queries, Interval keys) {
     LayoutEntry ofQueries{0, queries.begin, queries.size(), queries.size(), 1};
-    LayoutEntry allKeys{0, 0, keyCount, keyCount, 1};
-    return visiblePairs({mask, {&ofQueries, 1}, {&allKeys, 1}, keyCount});
+    LayoutEntry ofKeys{0, keys.begin, keys.size(), keys.size(), 1};
+    return visiblePairs({mask, {&ofQueries, 1}, {&ofKeys, 1}, keyCount});
   };
 }
 
@@ -190,7 +225,7 @@ std::vector<int64_t> ring::balancedOwners(int64_t ranks, int64_t queryCount,
     if (!best.empty() && count > std::max(queryCount, keyCount))
       break;
     std::vector<Chunk> chunks = weighChunks(count, queryCount, keyCount, pairs);
-    deal(ranks, chunks);
+    deal(ranks, chunks, pairs);
     double ofWork = ratio(ranks, chunks, &Chunk::weight);
     if (best.empty() || ofWork < bestRatio) {
       best = std::move(chunks);

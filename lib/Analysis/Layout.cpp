@@ -21,6 +21,8 @@ int64_t LayoutEntry::countBelow(int64_t position) const {
   if (empty() || position <= begin)
     return 0;
   int64_t offset = position - begin;
+  if (count == 1)
+    return std::min(offset, block);
   int64_t blocks = offset / stride;
   if (blocks >= count)
     return size();

@@ -64,11 +64,6 @@ Interval ring::queryRange(LayoutView queries, int64_t tile, int64_t index) {
   return {};
 }
 
-static Interval intersect(Interval a, Interval b) {
-  Interval both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
-  return both.empty() ? Interval{0, 0} : both;
-}
-
 KeyRangeCursor::KeyRangeCursor(const RingBlock &block, Interval queries,
                                bool classify)
     : ringBlock(block), queryRange(queries) {
@@ -98,25 +93,52 @@ KeyRangeCursor::KeyRangeCursor(const RingBlock &block, Interval queries,
     full = {any.end, any.end};
 }
 
+namespace {
+/// The ids of some positions, padding (negative ids) included.
+struct IdRange {
+  int32_t lowest = INT32_MAX, highest = INT32_MIN;
+  /// The lowest that is not negative: as unsigned numbers those come first.
+  uint32_t lowestDocument = UINT32_MAX;
+
+  void add(int32_t id) {
+    lowest = std::min(lowest, id);
+    highest = std::max(highest, id);
+    lowestDocument = std::min(lowestDocument, static_cast<uint32_t>(id));
+  }
+};
+} // namespace
+
+/// Of the local positions [range.begin, range.end), which lie in one entry.
+static IdRange idsOf(const SegmentIds &segments, EntryAt at, Interval range) {
+  IdRange ids;
+  for (int64_t local = range.begin; local < range.end;) {
+    // Positions are consecutive up to the end of the entry's block.
+    int64_t left = at.entry->block - (local - at.base) % at.entry->block;
+    int64_t count = std::min(range.end - local, left);
+    int64_t position = at.position(local);
+    if (segments.stride == 1)
+      for (int64_t i = 0; i < count; ++i) // vectorised
+        ids.add(segments.ids[position + i]);
+    else
+      for (int64_t i = 0; i < count; ++i)
+        ids.add(segments.at(position + i));
+    local += count;
+  }
+  return ids;
+}
+
 /// Leaves the keys of the queries' documents.
 void KeyRangeCursor::restrictToSegments() {
-  EntryAt at = findEntry(ringBlock.queries, queryRange.begin);
-  bool padding = false, found = false;
-  for (int64_t query = queryRange.begin; query < queryRange.end; ++query) {
-    int32_t id = ringBlock.querySegments.at(at.position(query));
-    if (id < 0) {
-      padding = true;
-      continue;
-    }
-    firstId = found ? std::min(firstId, id) : id;
-    lastId = found ? std::max(lastId, id) : id;
-    found = true;
-  }
-  oneDocument = found && !padding && firstId == lastId;
-  if (!found) {
+  IdRange ids =
+      idsOf(ringBlock.querySegments,
+            findEntry(ringBlock.queries, queryRange.begin), queryRange);
+  if (ids.highest < 0) {
     any = full = {0, 0};
     return;
   }
+  firstId = static_cast<int32_t>(ids.lowestDocument);
+  lastId = ids.highest;
+  oneDocument = ids.lowest == lastId;
   if (!ringBlock.keySegments.sorted) {
     compareIds = true;
     return;
@@ -133,6 +155,9 @@ bool KeyRangeCursor::next(KeyRange &range) {
 bool KeyRangeCursor::nextByPosition(KeyRange &range) {
   for (; entry < ringBlock.keys.size; ++entry, part = 0) {
     const LayoutEntry &keys = ringBlock.keys.entries[entry];
+    // Of a long table most entries are far from what is visible.
+    if (keys.empty() || keys.begin >= any.end || keys.last() < any.begin)
+      part = 3;
     const int64_t cuts[] = {any.begin, full.begin, full.end, any.end};
     while (part < 3) {
       int64_t begin = keys.countBelow(cuts[part]);
@@ -147,37 +172,6 @@ bool KeyRangeCursor::nextByPosition(KeyRange &range) {
     entryBase += keys.size();
   }
   return false;
-}
-
-namespace {
-/// Smallest and largest id of some keys.
-struct IdRange {
-  int32_t lowest = INT32_MAX, highest = INT32_MIN;
-
-  void add(int32_t id) {
-    lowest = std::min(lowest, id);
-    highest = std::max(highest, id);
-  }
-};
-} // namespace
-
-/// Of the local keys [keys.begin, keys.end), which lie in one entry.
-static IdRange idsOf(const SegmentIds &segments, EntryAt at, Interval keys) {
-  IdRange range;
-  for (int64_t key = keys.begin; key < keys.end;) {
-    // Positions are consecutive up to the end of the entry's block.
-    int64_t left = at.entry->block - (key - at.base) % at.entry->block;
-    int64_t count = std::min(keys.end - key, left);
-    int64_t position = at.position(key);
-    if (segments.stride == 1)
-      for (int64_t i = 0; i < count; ++i) // vectorised
-        range.add(segments.ids[position + i]);
-    else
-      for (int64_t i = 0; i < count; ++i)
-        range.add(segments.at(position + i));
-    key += count;
-  }
-  return range;
 }
 
 KeyRangeCursor::Verdict KeyRangeCursor::judge(Interval keys) const {

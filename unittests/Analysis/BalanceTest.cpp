@@ -168,10 +168,11 @@ static double balanceOver(int64_t ranks,
   std::vector<int64_t> below(length + 1, 0);
   for (int64_t row = 0; row < length; ++row)
     below[row + 1] = below[row] + pairsOfRow[row];
-  LayoutPair pair = makeLayouts(
-      LayoutKind::Balanced, 1, ranks, length, length, [&](Interval queries) {
-        return below[queries.end] - below[queries.begin];
-      });
+  LayoutPair pair =
+      makeLayouts(LayoutKind::Balanced, 1, ranks, length, length,
+                  [&](Interval queries, Interval) {
+                    return below[queries.end] - below[queries.begin];
+                  });
   std::vector<int64_t> load(ranks, 0);
   for (int64_t rank = 0; rank < ranks; ++rank)
     for (int64_t row : positionsOf(pair.queryView().of(rank)))
@@ -215,7 +216,7 @@ TEST(Balance, BalancedCutsShorterChunksWhereSixteenCannotBeEven) {
     for (auto [visible, perRank] :
          {std::pair(1.0, 16), std::pair(0.65, 32), std::pair(0.51, 64)}) {
       int64_t rows = visible * length;
-      auto pairs = [rows = rows](Interval queries) {
+      auto pairs = [rows = rows](Interval queries, Interval) {
         return std::max<int64_t>(0,
                                  std::min(queries.end, rows) - queries.begin);
       };
@@ -225,12 +226,46 @@ TEST(Balance, BalancedCutsShorterChunksWhereSixteenCannotBeEven) {
           << "N=" << ranks << " visible " << visible;
     }
     // No chunk is shorter than a position.
-    EXPECT_EQ(
-        static_cast<int64_t>(balancedOwners(ranks, 20 * ranks, 20 * ranks,
-                                            [](Interval queries) -> int64_t {
-                                              return queries.begin == 0;
-                                            })
-                                 .size()),
-        16 * ranks);
+    EXPECT_EQ(static_cast<int64_t>(
+                  balancedOwners(ranks, 20 * ranks, 20 * ranks,
+                                 [](Interval queries, Interval) -> int64_t {
+                                   return queries.begin == 0;
+                                 })
+                      .size()),
+              16 * ranks);
   }
+}
+
+/// Of documents with these borders, each of which sees itself.
+static PairCounter pairsOfDocuments(std::vector<int64_t> borders) {
+  return [borders = std::move(borders)](Interval queries, Interval keys) {
+    int64_t pairs = 0;
+    for (size_t i = 0; i + 1 < borders.size(); ++i) {
+      Interval document{borders[i], borders[i + 1]};
+      pairs += intersect(queries, document).size() *
+               intersect(keys, document).size();
+    }
+    return pairs;
+  };
+}
+
+TEST(Balance, BalancedKeepsNeighboursTogetherWhereTheRoundsStayEven) {
+  auto ownersOf = [](const std::vector<int64_t> &borders) {
+    return balancedOwners(4, borders.back(), borders.back(),
+                          pairsOfDocuments(borders));
+  };
+  auto neighbours = [](int64_t perRank) {
+    std::vector<int64_t> owners(4 * perRank);
+    for (size_t i = 0; i < owners.size(); ++i)
+      owners[i] = static_cast<int64_t>(i) / perRank;
+    return owners;
+  };
+  // Two documents a rank, and one for all: no other deal has fewer rounds, or
+  // longer ranges.
+  EXPECT_EQ(ownersOf({0, 80, 160, 240, 320, 400, 480, 560, 640}),
+            neighbours(16));
+  EXPECT_EQ(ownersOf({0, 640}), neighbours(16));
+  // The same work for each rank, but the second and the third would do more of
+  // it in later rounds.
+  EXPECT_NE(ownersOf({0, 213, 426, 640}), neighbours(16));
 }

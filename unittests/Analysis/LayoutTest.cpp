@@ -180,11 +180,12 @@ TEST(Layout, MaxEntriesIsEnoughForEveryLength) {
       std::vector<int64_t> lengths = awkwardLengths(ranks);
       for (int64_t length = 30 * ranks; length < 34 * ranks; ++length)
         lengths.push_back(length);
-      for (int64_t length : lengths) {
-        LayoutPair pair = makeLayouts(layout.kind, layout.granularity, ranks,
-                                      length, 2 * length, PositionalMask{});
-        most = std::max({most, pair.queryView().size, pair.keyView().size});
-      }
+      for (int64_t length : lengths)
+        for (const NamedMask &named : masksFor(length, 2 * length)) {
+          LayoutPair pair = makeLayouts(layout.kind, layout.granularity, ranks,
+                                        length, 2 * length, named.mask);
+          most = std::max({most, pair.queryView().size, pair.keyView().size});
+        }
       EXPECT_LE(most, enough) << layout.name << " N=" << ranks;
       // And not far too many: they are looked through in every round. (All of
       // one rank's are one entry. Masks need a quarter of `balanced`'s.)
@@ -197,17 +198,18 @@ TEST(Layout, MaxEntriesIsEnoughForEveryLength) {
 
 TEST(Layout, OnlyBalancedCountsPairs) {
   for (const NamedLayout &layout : layouts()) {
-    std::vector<Interval> asked;
-    LayoutPair pair = makeLayouts(layout.kind, layout.granularity, 3, 200, 90,
-                                  [&](Interval queries) {
-                                    asked.push_back(queries);
-                                    return queries.size();
-                                  });
+    std::vector<Interval> asked, ofOwnKeys;
+    LayoutPair pair = makeLayouts(
+        layout.kind, layout.granularity, 3, 200, 90,
+        [&](Interval queries, Interval keys) {
+          (keys.size() == 90 ? asked : ofOwnKeys).push_back(queries);
+          return queries.size();
+        });
     EXPECT_EQ(pair.queryView().localSize(0) + pair.queryView().localSize(1) +
                   pair.queryView().localSize(2),
               200);
     if (layout.kind != LayoutKind::Balanced) {
-      EXPECT_TRUE(asked.empty()) << layout.name;
+      EXPECT_TRUE(asked.empty() && ofOwnKeys.empty()) << layout.name;
       continue;
     }
     // Each query once, a chunk at a time.
@@ -219,12 +221,13 @@ TEST(Layout, OnlyBalancedCountsPairs) {
       next = queries.end;
     }
     EXPECT_EQ(next, 200);
+    EXPECT_EQ(ofOwnKeys.size(), 3u) << "a rank at a time";
   }
 }
 
 TEST(Layout, BalancedFollowsTheCounter) {
   // All work is that of the first sixteen chunks: each rank gets four.
-  auto counter = [](Interval queries) -> int64_t {
+  auto counter = [](Interval queries, Interval) -> int64_t {
     return queries.begin < 160 ? 1000 : 0;
   };
   std::vector<int64_t> owners = balancedOwners(4, 640, 640, counter);
@@ -236,12 +239,13 @@ TEST(Layout, BalancedFollowsTheCounter) {
 TEST(Layout, PairsOfAMask) {
   for (const NamedMask &named : masksFor(50, 31)) {
     PairCounter pairs = pairsOf(named.mask, 31);
-    for (Interval queries : {Interval{0, 50}, {7, 23}, {49, 50}, {5, 5}}) {
-      int64_t expected = 0;
-      for (int64_t query = queries.begin; query < queries.end; ++query)
-        for (int64_t key = 0; key < 31; ++key)
-          expected += visible(named.mask, query, key);
-      EXPECT_EQ(pairs(queries), expected) << named.name;
-    }
+    for (Interval queries : {Interval{0, 50}, {7, 23}, {49, 50}, {5, 5}})
+      for (Interval keys : {Interval{0, 31}, {3, 29}, {30, 31}, {8, 8}}) {
+        int64_t expected = 0;
+        for (int64_t query = queries.begin; query < queries.end; ++query)
+          for (int64_t key = keys.begin; key < keys.end; ++key)
+            expected += visible(named.mask, query, key);
+        EXPECT_EQ(pairs(queries, keys), expected) << named.name;
+      }
   }
 }

@@ -206,7 +206,7 @@ TEST(PairCount, LongSequencesWithChunks) {
   }
   PositionalMask before;
   before.right = -1;
-  EXPECT_EQ(pairsOf(before, length)({0, length / 1024}),
+  EXPECT_EQ(pairsOf(before, length)({0, length / 1024}, {0, length}),
             length / 1024 * (length / 1024 - 1) / 2);
 }
 

@@ -51,18 +51,31 @@ bool areEqual(const LayoutEntry &a, const LayoutEntry &b) {
 
 ring_visibility fullVisibility() { return VisibilityCase{}.init(); }
 
-/// Visible pairs of each query, over the batch.
-std::vector<int64_t> pairsOfRow(const VisibilityCase &visibility,
-                                int64_t queryCount, int64_t keyCount) {
-  std::vector<int64_t> pairs(queryCount, 0);
-  for (int64_t batch = 0; batch < std::max<int64_t>(visibility.batches(), 1);
-       ++batch)
+/// Visible pairs over the batch, counted one by one.
+class CountedPairs {
+public:
+  CountedPairs(const VisibilityCase &visibility, int64_t queryCount,
+               int64_t keyCount)
+      : before(queryCount + 1, std::vector<int64_t>(keyCount + 1, 0)) {
     for (int64_t query = 0; query < queryCount; ++query)
-      for (int64_t key = 0; key < keyCount; ++key)
-        pairs[query] +=
-            visibility.isVisible(batch, query, key, queryCount, keyCount);
-  return pairs;
-}
+      for (int64_t key = 0; key < keyCount; ++key) {
+        int64_t here = 0;
+        for (int64_t batch = 0;
+             batch < std::max<int64_t>(visibility.batches(), 1); ++batch)
+          here += visibility.isVisible(batch, query, key, queryCount, keyCount);
+        before[query + 1][key + 1] = here + before[query][key + 1] +
+                                     before[query + 1][key] -
+                                     before[query][key];
+      }
+  }
+  int64_t operator()(Interval queries, Interval keys) const {
+    return before[queries.end][keys.end] - before[queries.begin][keys.end] -
+           before[queries.end][keys.begin] + before[queries.begin][keys.begin];
+  }
+
+private:
+  std::vector<std::vector<int64_t>> before; ///< of the first queries and keys
+};
 
 } // namespace
 
@@ -80,14 +93,9 @@ TEST(TablesTest, AreThoseOfTheCompiler) {
           auto layout = static_cast<LayoutKind>(kind.layout);
           if (layout != LayoutKind::Balanced && visibility.name != "causal")
             continue; // the others do not look at it
-          std::vector<int64_t> work =
-              pairsOfRow(visibility, queryCount, keyCount);
-          LayoutPair expected = makeLayouts(
-              layout, kind.granularity, ranks, queryCount, keyCount,
-              [&](Interval queries) {
-                return std::accumulate(work.begin() + queries.begin,
-                                       work.begin() + queries.end, int64_t(0));
-              });
+          LayoutPair expected =
+              makeLayouts(layout, kind.granularity, ranks, queryCount, keyCount,
+                          CountedPairs(visibility, queryCount, keyCount));
           Tables tables(maxEntries(layout, ranks), 7);
           ring_visibility init = visibility.init();
           ASSERT_EQ(ring_host_tables(host, kind.layout, kind.granularity, ranks,
@@ -124,7 +132,7 @@ TEST(TablesTest, BalancedIsEvenOverDocuments) {
       visibility.querySegments.insert(visibility.querySegments.end(), {id, 77});
     }
   visibility.keySegments = visibility.querySegments;
-  std::vector<int64_t> work = pairsOfRow(visibility, kLength, kLength);
+  CountedPairs pairs(visibility, kLength, kLength);
   auto balance = [&](const ring_visibility &init) {
     Tables tables(16 * kRanks);
     EXPECT_EQ(ring_host_tables(host, RING_LAYOUT_BALANCED, 1, kRanks, kLength,
@@ -134,7 +142,8 @@ TEST(TablesTest, BalancedIsEvenOverDocuments) {
     for (int64_t row = 0; row < 16 * kRanks; ++row) {
       LayoutEntry entry = tables.entry(0, row);
       for (int64_t i = 0; i < entry.size(); ++i)
-        load[entry.owner] += work[entry.position(i)];
+        load[entry.owner] +=
+            pairs({entry.position(i), entry.position(i) + 1}, {0, kLength});
     }
     return *std::max_element(load.begin(), load.end()) * double(kRanks) /
            std::accumulate(load.begin(), load.end(), int64_t(0));

@@ -86,16 +86,17 @@ std::vector<LayoutEntry> chunkedLayout(int64_t ranks, int64_t length,
 /// Of `balanced`: as a rule, and where so few cannot be dealt evenly.
 constexpr int64_t kBalancedChunksPerRank = 16;
 constexpr int64_t kMostBalancedChunksPerRank = 64;
-/// Visible pairs of the queries at these positions, with all keys: what the
-/// mask and, where they are known, ids, lengths and offsets let through, summed
-/// over the batch.
-using PairCounter = std::function<int64_t(Interval queries)>;
+/// Visible pairs of the queries and the keys at these positions: what the mask
+/// and, where they are known, ids, lengths and offsets let through, summed over
+/// the batch.
+using PairCounter = std::function<int64_t(Interval queries, Interval keys)>;
 /// Counts what a positional mask lets through.
 PairCounter pairsOf(const PositionalMask &mask, int64_t keyCount);
 /// Owners of the chunks for `balanced`: equal counts, dealt so that the visible
 /// pairs of the ranks' queries come out even, and their local sizes too: within
-/// 2% or, where chunks are short, two positions. A function of its arguments
-/// only: every rank computes the same.
+/// 2% or, where chunks are short, two positions. Where neighbouring chunks may
+/// stay together they do. A function of its arguments only: every rank computes
+/// the same.
 std::vector<int64_t> balancedOwners(int64_t ranks, int64_t queryCount,
                                     int64_t keyCount, const PairCounter &pairs);
 

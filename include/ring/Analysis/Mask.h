@@ -20,6 +20,7 @@
 #ifndef RING_ANALYSIS_MASK_H
 #define RING_ANALYSIS_MASK_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace ring {
@@ -32,6 +33,12 @@ struct Interval {
   bool empty() const { return begin >= end; }
   int64_t size() const { return empty() ? 0 : end - begin; }
 };
+
+/// {0, 0} where they have nothing in common.
+inline Interval intersect(Interval a, Interval b) {
+  Interval both{std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  return both.empty() ? Interval{0, 0} : both;
+}
 
 /// `#ring.mask` bound to sizes: the query with index i stands at position
 /// i + shift. (`align = top_left`: shift 0; `bottom_right`: Sk - Sq;

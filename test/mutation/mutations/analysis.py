@@ -166,10 +166,18 @@ WORK_LISTS = [
 DOCUMENTS = [
     Mutation(
         "documents-padding-is-one",
-        "queries with a negative id are a document of their own",
+        "queries of padding and of one document are only that document",
         SLICES,
-        "if (id < 0) {",
-        "if (false) {",
+        "oneDocument = ids.lowest == lastId;",
+        "oneDocument = firstId == lastId;",
+        tests("DocumentSlices.*"),
+    ),
+    Mutation(
+        "documents-padding-is-the-lowest",
+        "padding among the queries is the lowest id",
+        SLICES,
+        "firstId = static_cast<int32_t>(ids.lowestDocument);",
+        "firstId = ids.lowest;",
         tests("DocumentSlices.*"),
     ),
     Mutation(
@@ -277,6 +285,22 @@ LAYOUTS = [
         "lib/Analysis/Balance.cpp",
         "    dealByWeight(ranks, chunks);\n}",
         "    (void)dealByWeight;\n}",
+        tests("Balance.*"),
+    ),
+    Mutation(
+        "layout-balanced-never-together",
+        "balanced never deals neighbours together",
+        "lib/Analysis/Balance.cpp",
+        "chunks[i].owner = static_cast<int64_t>(i) / perRank;",
+        "chunks[i].owner = (static_cast<int64_t>(i) / perRank + 1) % ranks;",
+        tests("Balance.*"),
+    ),
+    Mutation(
+        "layout-balanced-uneven-rounds",
+        "balanced deals neighbours together whatever that does to the rounds",
+        "lib/Analysis/Balance.cpp",
+        "firstRoundRatio(ranks, chunks, pairs) <= kEvenEnough",
+        "firstRoundRatio(ranks, chunks, pairs) <= 100",
         tests("Balance.*"),
     ),
     Mutation(
