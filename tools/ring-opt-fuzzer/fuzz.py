@@ -8,9 +8,12 @@ fuzzer, which is then started again with what it has learnt.
 A crash whose stack has no code of ours between the fuzzer's and upstream's is
 upstream's: it is counted, its input is left in DIR/upstream. Findings that a
 line of FILE, a regular expression, matches are counted, too. The inputs of
-others are left in DIR, and make it exit with 1. An input that was too slow is run again alone: it is a
-finding where it takes as many seconds of the processor, however busy the
-machine is.
+others are left in DIR, and make it exit with 1. An input that was too slow is
+run again alone: it is a finding where it takes as many seconds of the
+processor, however busy the machine is.
+
+A crash within malloc can block its own report. Then the fuzzer is ended, and
+the inputs that it ran last, left in DIR/stuck, are run again one by one.
 """
 
 import argparse
@@ -105,6 +108,21 @@ def run_for(seconds, command, environment):
         return subprocess.CompletedProcess(command, code, stdout=file.read())
 
 
+def newest_first(folder):
+    paths = [os.path.join(folder, name) for name in os.listdir(folder)]
+    return sorted(paths, key=os.path.getmtime, reverse=True)
+
+
+def crash_of_one(paths, fuzzer, environment):
+    """The first of the inputs that ends the fuzzer badly, alone, and its output;
+    None where none does, or where its report is blocked again."""
+    for path in paths:
+        run = run_for(2 * SECONDS, [*fuzzer, f"-timeout={SECONDS}", path], environment)
+        if run.returncode:
+            return path, run.stdout.decode(errors="replace")
+    return None, ""
+
+
 def keep(paths, folder):
     """Copies files and returns their new paths, in one line."""
     os.makedirs(folder, exist_ok=True)
@@ -136,15 +154,18 @@ def main():
     found, seen, upstream, slow, stuck, inputs = {}, 0, 0, 0, 0, 0
     seed, end = options.seed, time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as folder:
-        corpus, artifacts = os.path.join(folder, "corpus"), os.path.join(folder, "artifacts")
+        corpus, artifacts, trail = (
+            os.path.join(folder, name) for name in ("corpus", "artifacts", "trail")
+        )
         os.mkdir(corpus)
+        os.mkdir(trail)
         while (left := end - time.monotonic()) > 0:
             shutil.rmtree(artifacts, ignore_errors=True)
             os.mkdir(artifacts)
             command = [*fuzzer, f"-timeout={SECONDS}", f"-max_total_time={int(left) + 1}"]
             command += [f"-seed={seed}", f"-dict={options.dictionary}"]
             command += [f"-artifact_prefix={artifacts}/", "-print_final_stats=1"]
-            command += [corpus, options.seeds]
+            command += [f"--trail={trail}", corpus, options.seeds]
             run = run_for(left + 4 * SECONDS, command, environment)
             output = run.stdout.decode(errors="replace")
             counts = [int(n) for n in re.findall(r"^#(\d+)\t", output, re.MULTILINE)]
@@ -155,12 +176,17 @@ def main():
             if not re.search(r"^INFO: Seed: ", output, re.MULTILINE):
                 print(output[-6000:])
                 sys.exit(f"{options.fuzzer} did not run: exit status {run.returncode}")
+            left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if run.returncode is None:
                 print(f"{output[-2000:]}\nthe fuzzer was stuck and has been ended", flush=True)
                 stuck += 1
-                continue
+                last = newest_first(trail)
+                keep(last, os.path.join(options.keep, "stuck"))
+                path, output = crash_of_one(last, fuzzer, environment)
+                if path is None:
+                    continue
+                left_behind = [path]
             what = finding(output)
-            left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if what is None:
                 upstream += 1
                 keep(left_behind, os.path.join(options.keep, "upstream"))
@@ -185,7 +211,7 @@ def main():
     print(
         f"{inputs} inputs, {len(found)} findings, {seen} known ones, {upstream} upstream crashes"
         f"{f', {slow} inputs on a busy machine' if slow else ''}"
-        f"{f', {stuck} times stuck after a crash' if stuck else ''}"
+        f"{f', stuck {stuck} times after a crash' if stuck else ''}"
     )
     for what in found.values():
         print(f"  {what}")

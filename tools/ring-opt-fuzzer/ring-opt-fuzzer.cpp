@@ -10,9 +10,12 @@
 #include "Mutations.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstring>
 #include <memory>
+#include <string>
+#include <system_error>
 
 using namespace ring::fuzz;
 
@@ -28,10 +31,28 @@ static Session &session() {
   return *present;
 }
 
+/// Where the last inputs are left: a crash within malloc can block its own
+/// report, in which libFuzzer would leave the input.
+static std::string trail;
+constexpr size_t kTrailLength = 16;
+
+static void leaveTrail(llvm::StringRef text) {
+  static size_t inputs = 0;
+  if (trail.empty())
+    return;
+  std::error_code error;
+  llvm::raw_fd_ostream file(
+      trail + "/" + std::to_string(inputs++ % kTrailLength), error);
+  if (!error)
+    file << text;
+}
+
 /// libFuzzer leaves flags with two dashes alone.
 extern "C" int LLVMFuzzerInitialize(int *argc, char ***argv) {
   for (int i = 1; i < *argc; ++i) {
     llvm::StringRef flag((*argv)[i]);
+    if (flag.consume_front("--trail="))
+      trail = flag.str();
     if (flag.consume_front("--skip="))
       for (llvm::StringRef name : llvm::split(flag, ','))
         skippedPasses.push_back(name.str());
@@ -48,6 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   present.stage = "parser";
   present.forgetErrors();
   std::string text = textOf(data, size).str();
+  leaveTrail(text);
   if (auto module = present.parse(text))
     check(present, *module);
   return 0;
