@@ -161,6 +161,30 @@ WORK_LISTS = [
         "return local;",
         tests("Slices.PositionOfFollowsTheTable"),
     ),
+    Mutation(
+        "entry-before-skipped",
+        "an entry whose last key alone is visible is skipped",
+        SLICES,
+        "keys.last() < any.begin",
+        "keys.last() <= any.begin",
+        tests("Slices.*"),
+    ),
+    Mutation(
+        "entry-behind-skipped",
+        "an entry whose first key alone is visible is skipped",
+        SLICES,
+        "keys.begin >= any.end ||",
+        "keys.begin + 1 >= any.end ||",
+        tests("Slices.*"),
+    ),
+    Mutation(
+        "count-below-whole-block",
+        "of an entry of one block all positions are below any in it",
+        "lib/Analysis/Layout.cpp",
+        "return std::min(offset, block);",
+        "return block;",
+        tests("Layout.*"),
+    ),
 ]
 
 DOCUMENTS = [
