@@ -32,18 +32,6 @@ Value RuntimeBuilder::asI64(Value index) {
   return arith::IndexCastOp::create(*this, getI64Type(), index);
 }
 
-template <typename Op>
-Op RuntimeBuilder::lookup(ModuleOp module, StringRef name,
-                          llvm::function_ref<bool(Op)> usable) {
-  Operation *found = module.lookupSymbol(name);
-  auto op = dyn_cast_or_null<Op>(found);
-  if (found && !clash && (!op || !usable(op))) {
-    clash = true;
-    found->emitError("'@") << name << "' is a name of the runtime";
-  }
-  return op;
-}
-
 static bool isOfArray(LLVM::GlobalOp global, LLVM::LLVMArrayType type) {
   return global.getConstant() && global.getType() == type;
 }
@@ -53,7 +41,7 @@ Value RuntimeBuilder::string(StringRef text) {
   std::string name = ("ring_string_" + text).str();
   std::string terminated = text.str() + '\0';
   auto type = LLVM::LLVMArrayType::get(getI8Type(), terminated.size());
-  if (!lookup<LLVM::GlobalOp>(
+  if (!symbols.find<LLVM::GlobalOp>(
           module, name, [&](auto global) { return isOfArray(global, type); })) {
     auto b = OpBuilder::atBlockBegin(module.getBody());
     LLVM::GlobalOp::create(b, getLoc(), type, /*isConstant=*/true,
@@ -67,7 +55,7 @@ Value RuntimeBuilder::constants(StringRef name, ArrayRef<int64_t> values) {
   auto module = function->getParentOfType<ModuleOp>();
   int64_t count = values.size();
   auto type = LLVM::LLVMArrayType::get(getI64Type(), count);
-  if (!lookup<LLVM::GlobalOp>(
+  if (!symbols.find<LLVM::GlobalOp>(
           module, name, [&](auto global) { return isOfArray(global, type); })) {
     auto b = OpBuilder::atBlockBegin(module.getBody());
     LLVM::GlobalOp::create(
@@ -90,12 +78,7 @@ Value RuntimeBuilder::call(StringRef name, Type result, ValueRange arguments) {
   auto module = function->getParentOfType<ModuleOp>();
   auto type = getFunctionType(arguments.getTypes(),
                               result ? TypeRange(result) : TypeRange());
-  if (!lookup<func::FuncOp>(module, name, [&](func::FuncOp function) {
-        return function.isExternal() && function.getFunctionType() == type;
-      })) {
-    auto b = OpBuilder::atBlockEnd(module.getBody());
-    func::FuncOp::create(b, getLoc(), name, type).setPrivate();
-  }
+  symbols.declare(module, getLoc(), name, type);
   auto op = func::CallOp::create(*this, name, type.getResults(), arguments);
   return result ? op.getResult(0) : Value();
 }

@@ -14,6 +14,8 @@
 #ifndef RING_LIB_CONVERSION_RINGTOLLVM_RUNTIMEBUILDER_H
 #define RING_LIB_CONVERSION_RINGTOLLVM_RUNTIMEBUILDER_H
 
+#include "../RuntimeSymbols.h"
+
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -76,20 +78,15 @@ public:
 
   /// True iff the module has something else of a name that is the runtime's;
   /// the error has been emitted.
-  bool hasClash() const { return clash; }
+  bool hasClash() const { return symbols.hasClash(); }
 
 private:
-  /// What `name` is, if it is an Op that is `usable`; null where it is nothing
-  /// yet. Anything else is a clash.
-  template <typename Op>
-  Op lookup(ModuleOp module, StringRef name,
-            llvm::function_ref<bool(Op)> usable);
   LLVM::LLVMStructType tensorType();
 
   func::FuncOp function;
   const LLVMTypeConverter &types;
   Block *exit = nullptr;
-  bool clash = false;
+  RuntimeSymbols symbols;
 };
 
 /// A private function with an entry block; `name` is made unique.

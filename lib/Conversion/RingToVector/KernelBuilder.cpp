@@ -429,18 +429,7 @@ Value KernelBuilder::callRuntime(StringRef name, Type result,
             : argument);
   auto type = getFunctionType(ValueRange(operands).getTypes(),
                               result ? TypeRange(result) : TypeRange());
-  Operation *found = module.lookupSymbol(name);
-  auto function = dyn_cast_or_null<func::FuncOp>(found);
-  if (found && !clash &&
-      (!function || !function.isExternal() ||
-       function.getFunctionType() != type)) {
-    clash = true;
-    found->emitError("'@") << name << "' is a name of the runtime";
-  }
-  if (!found) {
-    auto declared = OpBuilder::atBlockEnd(module.getBody());
-    func::FuncOp::create(declared, getLoc(), name, type).setPrivate();
-  }
+  symbols.declare(module, getLoc(), name, type);
   auto call = func::CallOp::create(*this, name, type.getResults(), operands);
   return result ? call.getResult(0) : Value();
 }

@@ -14,6 +14,8 @@
 #ifndef RING_LIB_CONVERSION_RINGTOVECTOR_KERNELBUILDER_H
 #define RING_LIB_CONVERSION_RINGTOVECTOR_KERNELBUILDER_H
 
+#include "../RuntimeSymbols.h"
+
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -130,7 +132,7 @@ public:
   Value callRuntime(StringRef name, Type result, ValueRange arguments);
   /// True iff the module has something else of a name that is the runtime's;
   /// the error has been emitted.
-  bool hasClash() const { return clash; }
+  bool hasClash() const { return symbols.hasClash(); }
 
 private:
   Value loadRow(Value rowView, Value column, int64_t lanes, Value mask);
@@ -145,7 +147,7 @@ private:
 
   func::FuncOp kernel;
   int64_t bytesOfScratch = 0;
-  bool clash = false;
+  RuntimeSymbols symbols;
 };
 
 /// Fills the kernels' bodies. The arguments are (item, operands of the op) and,

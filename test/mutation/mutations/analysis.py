@@ -180,7 +180,7 @@ WORK_LISTS = [
     Mutation(
         "count-below-whole-block",
         "of an entry of one block all positions are below any in it",
-        "lib/Analysis/Layout.cpp",
+        LAYOUT,
         "return std::min(offset, block);",
         "return block;",
         tests("Layout.*"),
