@@ -36,10 +36,9 @@ typedef struct ring_host_options {
 ring_host *ring_host_create(const ring_host_options *options, char *error,
                             size_t error_bytes);
 void ring_host_destroy(ring_host *host);
-/* Between runs a host keeps large blocks (128 KiB or more) that its programs
- * have freed, since the next run asks for the same ones: per rank, used and
- * kept together, never more than that rank has used at once. This gives them
- * back. */
+/* A host keeps large blocks (128 KiB or more) that its programs have freed,
+ * since the next call asks for the same ones, until two calls in a row have not
+ * used them. This gives them back at once. */
 void ring_host_trim(ring_host *host);
 
 /* Ranks of the ring, and how many of them live in this process. */
