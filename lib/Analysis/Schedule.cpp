@@ -100,9 +100,15 @@ int64_t ring::slotCount(int64_t prefetchDistance, int64_t transfers) {
   return prefetchDistance < transfers ? prefetchDistance + 1 : transfers;
 }
 
-int64_t ring::bytesPerRank(int64_t transfers, int64_t batch, int64_t kvHeads,
-                           int64_t paddedKeys, int64_t depth,
-                           int64_t valueDepth, int64_t elementBytes) {
-  return transfers * batch * kvHeads * paddedKeys * (depth + valueDepth) *
-         elementBytes;
+std::optional<int64_t> ring::bytesPerRank(int64_t transfers, int64_t batch,
+                                          int64_t kvHeads, int64_t paddedKeys,
+                                          int64_t depth, int64_t valueDepth,
+                                          int64_t elementBytes) {
+  int64_t bytes = 0;
+  if (__builtin_add_overflow(depth, valueDepth, &bytes))
+    return std::nullopt;
+  for (int64_t factor : {transfers, batch, kvHeads, paddedKeys, elementBytes})
+    if (__builtin_mul_overflow(bytes, factor, &bytes))
+      return std::nullopt;
+  return bytes;
 }

@@ -148,4 +148,7 @@ TEST(Schedule, SlotsAreTheDistanceOrTheTransfers) {
 TEST(Schedule, BytesOfTheTransfers) {
   EXPECT_EQ(bytesPerRank(3, 1, 2, 64, 64, 32, 2), 3 * 2 * 64 * 96 * 2);
   EXPECT_EQ(bytesPerRank(0, 1, 2, 64, 64, 32, 2), 0);
+  // The types of a program may be larger than any memory.
+  EXPECT_EQ(bytesPerRank(3, 1, INT64_MAX, 64, 64, 32, 2), std::nullopt);
+  EXPECT_EQ(bytesPerRank(1, 1, 1, 1, INT64_MAX, 1, 1), std::nullopt);
 }

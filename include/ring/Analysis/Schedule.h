@@ -17,6 +17,7 @@
 #include "ring/Analysis/Layout.h"
 #include "ring/Analysis/Slices.h"
 
+#include <optional>
 #include <vector>
 
 namespace ring {
@@ -64,10 +65,12 @@ RingCounts countRing(const PositionalMask &mask, LayoutView queries,
 /// Slots that travel in flight: min(prefetchDistance + 1, transfers).
 int64_t slotCount(int64_t prefetchDistance, int64_t transfers);
 
-/// transfers * batch * kvHeads * paddedKeys * (depth + valueDepth) * bytes.
-int64_t bytesPerRank(int64_t transfers, int64_t batch, int64_t kvHeads,
-                     int64_t paddedKeys, int64_t depth, int64_t valueDepth,
-                     int64_t elementBytes);
+/// transfers * batch * kvHeads * paddedKeys * (depth + valueDepth) * bytes;
+/// nothing where that is more than int64_t holds.
+std::optional<int64_t> bytesPerRank(int64_t transfers, int64_t batch,
+                                    int64_t kvHeads, int64_t paddedKeys,
+                                    int64_t depth, int64_t valueDepth,
+                                    int64_t elementBytes);
 
 } // namespace ring
 

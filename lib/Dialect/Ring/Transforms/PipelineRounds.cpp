@@ -185,7 +185,7 @@ static void pipeline(RankProgram &program, RoundsLoop &found,
     remarkExposed(program, found.rounds);
   int64_t slots = ::ring::slotCount(distance, transfers);
   // The work lists that this reads do not outlive the loop.
-  std::optional<int64_t> bytes = bytesOfTransfer(program);
+  std::optional<int64_t> bytes = bytesOfTransfers(program, transfers);
   Pipeliner(found, distance).run();
   function->setAttr(kSlotsAttrName,
                     Builder(function.getContext()).getI64IntegerAttr(slots));
@@ -196,7 +196,7 @@ static void pipeline(RankProgram &program, RoundsLoop &found,
   passed << remark::metric("transfers", transfers)
          << remark::metric("slots", slots);
   if (bytes)
-    passed << remark::metric("bytes_per_rank", transfers * *bytes);
+    passed << remark::metric("bytes_per_rank", *bytes);
 }
 
 void PipelineRoundsPass::runOnOperation() {

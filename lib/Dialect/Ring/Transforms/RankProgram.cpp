@@ -11,6 +11,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -298,7 +299,8 @@ std::optional<RoundsLoop> RoundsLoop::match(func::FuncOp function) {
 // Counting
 //===----------------------------------------------------------------------===//
 
-std::optional<int64_t> mlir::ring::bytesOfTransfer(RankProgram &program) {
+std::optional<int64_t> mlir::ring::bytesOfTransfers(RankProgram &program,
+                                                    int64_t transfers) {
   ArrayRef<Type> inputs = program.function.getArgumentTypes();
   auto key = cast<ShapedType>(inputs[1]), value = cast<ShapedType>(inputs[2]);
   for (int64_t dim : {0, 1, 3})
@@ -307,10 +309,10 @@ std::optional<int64_t> mlir::ring::bytesOfTransfer(RankProgram &program) {
   if (!program.hasConstantTables())
     return std::nullopt;
   SlicesArithmetic arithmetic(program.slices.front());
-  return ::ring::bytesPerRank(
-      /*transfers=*/1, key.getDimSize(0), key.getDimSize(1),
-      arithmetic.keyView().paddedSize(program.ranks()), key.getDimSize(3),
-      value.getDimSize(3), key.getElementTypeBitWidth() / 8);
+  return ::ring::bytesPerRank(transfers, key.getDimSize(0), key.getDimSize(1),
+                              arithmetic.keyView().paddedSize(program.ranks()),
+                              key.getDimSize(3), value.getDimSize(3),
+                              key.getElementTypeBitWidth() / 8);
 }
 
 /// How often `op` runs: the product of the trip counts around it, without the
@@ -332,7 +334,11 @@ static FailureOr<int64_t> executions(Operation *op) {
     bool guarded =
         branch && isGuard(branch.getCondition().getDefiningOp<arith::CmpIOp>(),
                           loop, times);
-    count *= guarded ? times - 1 : times;
+    std::optional<int64_t> product =
+        llvm::checkedMul(count, guarded ? times - 1 : times);
+    if (!product)
+      return loop.emitError("runs more often than can be counted");
+    count = *product;
     branch = {};
   }
   return count;
@@ -354,8 +360,7 @@ FailureOr<ProgramCounts> mlir::ring::countProgram(RankProgram &program) {
   });
   if (!counted)
     return failure();
-  if (std::optional<int64_t> bytes = bytesOfTransfer(program))
-    counts.bytesPerRank = counts.transfers * *bytes;
+  counts.bytesPerRank = bytesOfTransfers(program, counts.transfers);
   if (auto slots = program.function->getAttrOfType<IntegerAttr>(kSlotsAttrName))
     counts.slots = slots.getInt();
   SlicesOp slices = program.slices.front();

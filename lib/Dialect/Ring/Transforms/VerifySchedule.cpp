@@ -15,6 +15,7 @@
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
 #include "mlir/IR/Remarks.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 namespace mlir::ring {
 #define GEN_PASS_DEF_VERIFYSCHEDULEPASS
@@ -83,7 +84,8 @@ static FailureOr<ScheduleRing> findRing(func::FuncOp function) {
 }
 
 /// Bytes that a rank sends: in each transfer the payload, its sequence padded
-/// to the longest rank's. Nothing where that is known only at run time.
+/// to the longest rank's. Nothing where that is known only at run time, or
+/// where no integer of 64 bits can hold it.
 static std::optional<int64_t> bytesPerRank(const RankTrace &trace,
                                            int64_t ranks) {
   if (trace.workLists.empty())
@@ -94,7 +96,8 @@ static std::optional<int64_t> bytesPerRank(const RankTrace &trace,
   if (!keys)
     return std::nullopt;
   ::ring::LayoutView view{keys->data(), static_cast<int64_t>(keys->size())};
-  int64_t padded = view.paddedSize(ranks), bytes = 0;
+  int64_t padded = view.paddedSize(ranks);
+  std::optional<int64_t> bytes = 0;
   constexpr int64_t kSequenceDim = 2;
   for (const TransferEvent &transfer : trace.transfers)
     for (Type type : cast<PermuteStartOp>(transfer.start)
@@ -102,13 +105,17 @@ static std::optional<int64_t> bytesPerRank(const RankTrace &trace,
                          .getType()
                          .getPayload()) {
       auto shaped = cast<ShapedType>(type);
-      int64_t size = shaped.getElementTypeBitWidth() / 8;
+      std::optional<int64_t> size = shaped.getElementTypeBitWidth() / 8;
       for (auto [dim, extent] : llvm::enumerate(shaped.getShape())) {
         if (dim != kSequenceDim && ShapedType::isDynamic(extent))
           return std::nullopt;
-        size *= dim == kSequenceDim ? padded : extent;
+        size = llvm::checkedMul(*size, dim == kSequenceDim ? padded : extent);
+        if (!size)
+          return std::nullopt;
       }
-      bytes += size;
+      bytes = llvm::checkedAdd(*bytes, *size);
+      if (!bytes)
+        return std::nullopt;
     }
   return bytes;
 }

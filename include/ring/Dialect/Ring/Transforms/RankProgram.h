@@ -120,9 +120,10 @@ bool hasRunTimeVisibility(SlicesOp op);
 /// pair is surely visible or hidden.
 bool movesQueries(SlicesOp op);
 
-/// Bytes that a rank sends in one transfer; nothing where batch or tables are
-/// known at run time only.
-std::optional<int64_t> bytesOfTransfer(RankProgram &program);
+/// Bytes that a rank sends in so many transfers; nothing where batch or tables
+/// are known at run time only, or where no integer of 64 bits can hold them.
+std::optional<int64_t> bytesOfTransfers(RankProgram &program,
+                                        int64_t transfers);
 
 /// Arguments that a rank function surely has: query, key, value.
 inline constexpr unsigned kInputCount = 3;
