@@ -12,19 +12,29 @@
 
 #include "mlir/Dialect/Shard/IR/ShardOps.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace mlir::ring;
 
-/// Length of the sequence that a table deals, in words.
+/// Length of the sequence that a table deals, in words. Nobody has checked the
+/// table yet.
 static std::string lengthOf(Value table, StringRef what) {
   auto entries = parseTable(table);
   if (!entries)
     return ("any number of " + what).str();
-  ::ring::LayoutView view{entries->data(),
-                          static_cast<int64_t>(entries->size())};
-  return (Twine(view.sequenceLength()) + " " + what).str();
+  int64_t length = 0;
+  for (const ::ring::LayoutEntry &entry : *entries) {
+    if (entry.empty())
+      continue;
+    auto size = llvm::checkedMul(entry.block, entry.count);
+    auto sum = size ? llvm::checkedAdd(length, *size) : std::nullopt;
+    if (!sum)
+      return ("too many " + what).str();
+    length = *sum;
+  }
+  return (Twine(length) + " " + what).str();
 }
 
 /// Fields that are separated by "; ", which ring_begin relies on.

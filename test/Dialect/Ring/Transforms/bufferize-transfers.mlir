@@ -70,8 +70,24 @@
 // RUN: sed -e 's/x12x/x13x/g' %t/full.mlir | ring-opt --ring-shard-attention=ranks=4 --ring-bufferize-transfers | grep -o 'ring.fingerprint = [-0-9]*' >> %t.prints
 // RUN: sort -u %t.prints | count 7
 
+// A table that nobody has checked may be longer than any sequence.
+// RUN: ring-opt %t/long.mlir --ring-bufferize-transfers | FileCheck %s --check-prefix=LONG
+// LONG: ring.program = "3 ranks; too many queries; 8 keys; mask none; () -> ()"
+
 //--- full.mlir
 func.func @full(%q: tensor<2x2x12x8xf32>, %k: tensor<2x1x12x8xf32>, %v: tensor<2x1x12x4xf32>) -> tensor<2x2x12x4xf32> {
   %o = ring.attention %q, %k, %v : (tensor<2x2x12x8xf32>, tensor<2x1x12x8xf32>, tensor<2x1x12x4xf32>) -> tensor<2x2x12x4xf32>
   return %o : tensor<2x2x12x4xf32>
+}
+
+//--- long.mlir
+shard.grid @ring(shape = 3)
+func.func private @rank() attributes {ring.rank_of = @f} {
+  %queries = arith.constant dense<[[0, 8, 2, 2, 4], [1, 2, 2, 2, 9223372036854775807]]> : tensor<2x5xi64>
+  %keys = arith.constant dense<[[0, 0, 8, 8, 1]]> : tensor<1x5xi64>
+  %c0 = arith.constant 0 : index
+  %rank = shard.process_linear_index on @ring : index
+  %owner = ring.owner %c0 on @ring axis 0
+  %slices = ring.slices at(%rank, %owner in %queries, %keys) whole : tensor<2x5xi64>, tensor<1x5xi64>
+  return
 }
