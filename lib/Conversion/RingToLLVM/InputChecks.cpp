@@ -30,7 +30,7 @@ private:
   LogicalResult checkFutures(Operation *op);
   LogicalResult checkOp(Operation *op);
   LogicalResult checkTypes(Operation *op);
-  LogicalResult checkRanks(Operation *op);
+  LogicalResult checkRanks(shard::ProcessLinearIndexOp op);
   LogicalResult checkCallee(ParallelCallOp op);
   LogicalResult checkCallee(HostRunOp op);
 
@@ -110,26 +110,18 @@ LogicalResult FunctionCheck::checkTypes(Operation *op) {
   return success();
 }
 
-LogicalResult FunctionCheck::checkRanks(Operation *op) {
+LogicalResult FunctionCheck::checkRanks(shard::ProcessLinearIndexOp op) {
+  auto grid =
+      SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(op, op.getGridAttr());
   int64_t ranks = 1;
-  if (auto run = dyn_cast<HostRunOp>(op))
-    ranks = run.getRanks();
-  else if (auto tables = dyn_cast<TablesOp>(op))
-    ranks = tables.getRanks();
-  else if (auto size = dyn_cast<PaddedSizeOp>(op))
-    ranks = size.getRanks();
-  else if (auto index = dyn_cast<shard::ProcessLinearIndexOp>(op)) {
-    auto grid = SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(
-        op, index.getGridAttr());
-    for (int64_t size : grid.getShape()) {
-      if (size < 1 || size > kMaxRingSize) // also where it is dynamic
-        return op->emitError("grid ")
-               << index.getGridAttr() << " is no ring of 1 to " << kMaxRingSize
-               << " ranks";
-      ranks = ranks > kMaxRingSize ? ranks : ranks * size;
-    }
+  for (int64_t size : grid.getShape()) {
+    if (size < 1 || size > kMaxRingSize) // also where it is dynamic
+      return op->emitError("grid ")
+             << op.getGridAttr() << " is no ring of 1 to " << kMaxRingSize
+             << " ranks";
+    ranks = ranks > kMaxRingSize ? ranks : ranks * size;
   }
-  if (ranks < 1 || ranks > kMaxRingSize)
+  if (ranks > kMaxRingSize)
     return op->emitError("ranks is ")
            << ranks << ", expected 1 to " << kMaxRingSize;
   return success();
@@ -207,8 +199,10 @@ LogicalResult FunctionCheck::checkOp(Operation *op) {
   if (op->getParentRegion() != &function.getBody())
     return op->emitError("inside '") << op->getParentOp()->getName()
                                      << "', expected control flow of cf only";
-  if (failed(checkTypes(op)) || failed(checkRanks(op)))
+  if (failed(checkTypes(op)))
     return failure();
+  if (auto rank = dyn_cast<shard::ProcessLinearIndexOp>(op))
+    return checkRanks(rank);
   if (auto call = dyn_cast<ParallelCallOp>(op))
     return checkCallee(call);
   if (auto run = dyn_cast<HostRunOp>(op))

@@ -89,7 +89,7 @@ func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
   return
 }
 func.func @f(%s: memref<4x4xf32>) {
-  // expected-error @below {{ranks is 4294967298, expected 1 to 1024}}
+  // expected-error @below {{'ring.host.run' op ranks is 4294967298, expected 1 to 1024}}
   ring.host.run @rank ranks 4294967298 (%s) outs() : (memref<4x4xf32>) -> ()
   return
 }

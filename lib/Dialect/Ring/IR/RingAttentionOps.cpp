@@ -52,6 +52,8 @@ static LogicalResult verifyPositions(AttentionOp op,
 }
 
 LogicalResult AttentionOp::verify() {
+  if (failed(verifyRequiredOperands(*this, {0, 1, 2})))
+    return failure();
   auto query = cast<ShapedType>(getQuery().getType());
   FailureOr<AttentionSizes> sizes =
       verifyInputs(*this, query, cast<ShapedType>(getKey().getType()),

@@ -57,8 +57,8 @@ void HostGatherOp::getEffects(MemoryEffectList &effects) {
 }
 
 LogicalResult HostRunOp::verify() {
-  if (getRanks() < 1)
-    return emitOpError("ranks is ") << getRanks() << ", expected 1 or more";
+  if (failed(verifyRanks(*this, getRanks())))
+    return failure();
   int64_t localRanks = ShapedType::kDynamic;
   SmallVector<Value> stacks(getInputs());
   llvm::append_range(stacks, getOutputs());

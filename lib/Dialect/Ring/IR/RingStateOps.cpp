@@ -20,7 +20,8 @@ using namespace mlir::ring;
 //===----------------------------------------------------------------------===//
 
 LogicalResult SlicesOp::verify() {
-  if (failed(verifyTable(*this, getQueryTable())) ||
+  if (failed(verifyRequiredOperands(*this, {0, 1, 2, 3})) ||
+      failed(verifyTable(*this, getQueryTable())) ||
       failed(verifyTable(*this, getKeyTable())))
     return failure();
   return verifyRunTimeVisibility(*this);
@@ -145,6 +146,8 @@ void MergeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 //===----------------------------------------------------------------------===//
 
 LogicalResult FinalizeOp::verify() {
+  if (failed(verifyRequiredOperands(*this, {0, 1, 2, 5})))
+    return failure();
   auto acc = cast<ShapedType>(getAcc().getType());
   if (failed(verifyState(*this, "", getAcc(), getMax(), getSum())) ||
       failed(expectShape(*this, "out", cast<ShapedType>(getOut().getType()),

@@ -15,8 +15,9 @@ using namespace mlir;
 using namespace mlir::ring;
 
 LogicalResult TablesOp::verify() {
-  if (getRanks() < 1)
-    return emitOpError("ranks is ") << getRanks() << ", expected 1 or more";
+  if (failed(verifyRequiredOperands(*this, {0, 1, 6, 7})) ||
+      failed(verifyRanks(*this, getRanks())))
+    return failure();
   if (failed(verifyRunTimeVisibility(*this)))
     return failure();
   auto kind = static_cast<::ring::LayoutKind>(getLayout().getKind());
@@ -38,8 +39,8 @@ void TablesOp::getEffects(MemoryEffectList &effects) {
 }
 
 LogicalResult PaddedSizeOp::verify() {
-  if (getRanks() < 1)
-    return emitOpError("ranks is ") << getRanks() << ", expected 1 or more";
+  if (failed(verifyRanks(*this, getRanks())))
+    return failure();
   return verifyTable(*this, getTable());
 }
 

@@ -220,6 +220,13 @@ LogicalResult mlir::ring::verifyScore(Operation *op, Region &region) {
 // Tables and destinations
 //===----------------------------------------------------------------------===//
 
+LogicalResult mlir::ring::verifyRanks(Operation *op, int64_t ranks) {
+  if (ranks >= 1 && ranks <= kMaxRingSize)
+    return success();
+  return op->emitOpError("ranks is ")
+         << ranks << ", expected 1 to " << kMaxRingSize;
+}
+
 LogicalResult mlir::ring::verifyTable(Operation *op, Value table) {
   int64_t columns = cast<ShapedType>(table.getType()).getDimSize(1);
   if (columns == 5)

@@ -82,6 +82,22 @@ LogicalResult verifyFactors(Operation *op, std::optional<APFloat> scale,
 /// any order, on any target.
 LogicalResult verifyScore(Operation *op, Region &region);
 
+/// The operands of these groups, which are neither optional nor variadic, are
+/// one each. ODS takes operandSegmentSizes for it, which the generic form
+/// spells.
+template <typename Op>
+LogicalResult verifyRequiredOperands(Op op, ArrayRef<unsigned> groups) {
+  for (unsigned group : groups)
+    if (unsigned count = op.getODSOperandIndexAndLength(group).second;
+        count != 1)
+      return op.emitOpError("operandSegmentSizes gives operand group ")
+             << group << " " << count << " operands, expected 1";
+  return success();
+}
+
+/// From 1 to kMaxRingSize.
+LogicalResult verifyRanks(Operation *op, int64_t ranks);
+
 /// The layout table has five columns.
 LogicalResult verifyTable(Operation *op, Value table);
 

@@ -20,7 +20,7 @@ func.func @grid_as_function(%s: tensor<?x4xf32>) {
 
 func.func private @rank()
 func.func @no_ranks(%s: tensor<?x4xf32>) {
-  // expected-error @+1 {{'ring.host.run' op ranks is 0, expected 1 or more}}
+  // expected-error @+1 {{'ring.host.run' op ranks is 0, expected 1 to 1024}}
   %r = ring.host.run @rank ranks 0 (%s) outs(%s) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   return
 }

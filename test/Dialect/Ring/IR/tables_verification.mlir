@@ -1,8 +1,17 @@
 // RUN: ring-opt %s --split-input-file --verify-diagnostics
 
 func.func @no_ranks(%s: index, %t: tensor<8x5xi64>) {
-  // expected-error @+1 {{'ring.tables' op ranks is 0, expected 1 or more}}
+  // expected-error @+1 {{'ring.tables' op ranks is 0, expected 1 to 1024}}
   %r:2 = ring.tables <zigzag> ranks 0 sizes(%s, %s) outs(%t, %t)
+    : (index, index, tensor<8x5xi64>, tensor<8x5xi64>) -> (tensor<8x5xi64>, tensor<8x5xi64>)
+  return
+}
+
+// -----
+
+func.func @more_ranks_than_a_ring_has(%s: index, %t: tensor<8x5xi64>) {
+  // expected-error @+1 {{'ring.tables' op ranks is 9223372036854775807, expected 1 to 1024}}
+  %r:2 = ring.tables <balanced> ranks 9223372036854775807 sizes(%s, %s) outs(%t, %t)
     : (index, index, tensor<8x5xi64>, tensor<8x5xi64>) -> (tensor<8x5xi64>, tensor<8x5xi64>)
   return
 }
@@ -118,7 +127,7 @@ func.func @lengths_of_64_bits(%s: index, %n: tensor<2xi64>, %t: tensor<8x5xi64>)
 // -----
 
 func.func @padded_size_of_no_ranks(%t: tensor<8x5xi64>) {
-  // expected-error @+1 {{'ring.padded_size' op ranks is 0, expected 1 or more}}
+  // expected-error @+1 {{'ring.padded_size' op ranks is 0, expected 1 to 1024}}
   %n = ring.padded_size %t ranks 0 : tensor<8x5xi64>
   return
 }
