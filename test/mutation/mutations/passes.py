@@ -334,8 +334,8 @@ BUFFERS = [
         "program-without-lengths",
         "the description of a program lacks how long the sequences are",
         IDENTITY,
-        "Twine(view.sequenceLength())",
-        "Twine(0)",
+        "(Twine(length) + ",
+        "(Twine(0) + ",
         pass_test("bufferize-transfers"),
     ),
     Mutation(
