@@ -88,10 +88,25 @@ void Session::forgetErrors() {
   firstError.clear();
 }
 
+/// Whether the text has the custom form of an upstream op that ODS parses with
+/// its region. Where what follows such a region is wrong, it is destroyed while
+/// operations before it may still use its values, and the heap breaks later, in
+/// innocent code. (`parseScore` is what our ops do about it.)
+static bool hasRegionParsedByODS(StringRef text) {
+  for (StringRef name : {"llvm.comdat", "scf.index_switch", "scf.reduce",
+                         "tensor.generate", "tensor.pad"})
+    for (size_t at = text.find(name); at != StringRef::npos;
+         at = text.find(name, at + 1))
+      if (at == 0 || text[at - 1] != '"') // the generic form is quoted
+        return true;
+  return false;
+}
+
 OwningOpRef<ModuleOp> Session::parse(StringRef text) {
   // Bytecode is upstream's matter, and so are resources: the context keeps
   // them, and gives those that are parsed again another name.
-  if (text.starts_with("ML\xefR") || text.contains("dense_resource"))
+  if (text.starts_with("ML\xefR") || text.contains("dense_resource") ||
+      hasRegionParsedByODS(text))
     return nullptr;
   return parseSourceString<ModuleOp>(text, ParserConfig(&context));
 }

@@ -13,7 +13,8 @@ run again alone: it is a finding where it takes as many seconds of the
 processor, however busy the machine is.
 
 A crash within malloc can block its own report. Then the fuzzer is ended, and
-the inputs that it ran last, left in DIR/stuck, are run again one by one.
+the inputs that it ran last, left in DIR/stuck, are run again one by one. Where
+none of them crashes alone, the heap was broken before them: a finding as well.
 """
 
 import argparse
@@ -151,7 +152,7 @@ def main():
         known = [re.compile(line.strip()) for line in file if line.strip()[:1] not in ("", "#")]
     fuzzer = [options.fuzzer, *LIMITS, *([f"--skip={options.skip}"] if options.skip else [])]
     print(f"seed {options.seed}, {options.seconds:g} seconds", flush=True)
-    found, seen, upstream, slow, stuck, inputs = {}, 0, 0, 0, 0, 0
+    found, seen, upstream, slow, inputs = {}, 0, 0, 0, 0
     seed, end = options.seed, time.monotonic() + options.seconds
     with tempfile.TemporaryDirectory() as folder:
         corpus, artifacts, trail = (
@@ -179,11 +180,13 @@ def main():
             left_behind = [os.path.join(artifacts, name) for name in os.listdir(artifacts)]
             if run.returncode is None:
                 print(f"{output[-2000:]}\nthe fuzzer was stuck and has been ended", flush=True)
-                stuck += 1
                 last = newest_first(trail)
-                keep(last, os.path.join(options.keep, "stuck"))
+                kept = os.path.join(options.keep, "stuck")
+                keep(last, kept)
                 path, output = crash_of_one(last, fuzzer, environment)
                 if path is None:
+                    found["stuck"] = f"a broken heap, by an input in {kept} or one before them"
+                    print(f"\nfound: {found['stuck']}", flush=True)
                     continue
                 left_behind = [path]
             what = finding(output)
@@ -211,7 +214,6 @@ def main():
     print(
         f"{inputs} inputs, {len(found)} findings, {seen} known ones, {upstream} upstream crashes"
         f"{f', {slow} inputs on a busy machine' if slow else ''}"
-        f"{f', stuck {stuck} times after a crash' if stuck else ''}"
     )
     for what in found.values():
         print(f"  {what}")

@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, conversion, kernels, passes, raising, runtime, schedule, tools
+from . import analysis, conversion, dialect, kernels, passes, raising, runtime, schedule, tools
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -9,6 +9,7 @@ MUTATIONS = [
     *tools.MUTATIONS,
     *kernels.MUTATIONS,
     *conversion.MUTATIONS,
+    *dialect.MUTATIONS,
     *passes.MUTATIONS,
     *raising.MUTATIONS,
     *schedule.MUTATIONS,

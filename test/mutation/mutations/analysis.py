@@ -359,6 +359,22 @@ LAYOUTS = [
         "counts.rounds = round;",
         tests("Schedule.*"),
     ),
+    Mutation(
+        "schedule-bytes-overflow",
+        "bytes that 64 bits cannot hold come out as some other number",
+        SCHEDULE,
+        "if (__builtin_mul_overflow(bytes, factor, &bytes))",
+        "if ((void)__builtin_mul_overflow(bytes, factor, &bytes), false)",
+        tests("Schedule.*"),
+    ),
+    Mutation(
+        "schedule-depths-overflow",
+        "the sum of the depths may be more than 64 bits hold",
+        SCHEDULE,
+        "if (__builtin_add_overflow(depth, valueDepth, &bytes))",
+        "if ((void)__builtin_add_overflow(depth, valueDepth, &bytes), false)",
+        tests("Schedule.*"),
+    ),
 ]
 
 MUTATIONS = [*MASKS, *WORK_LISTS, *DOCUMENTS, *LAYOUTS]

@@ -287,6 +287,14 @@ PIPELINING = [
         "getI64IntegerAttr(slots + 1)",
         pass_test("pipeline-rounds"),
     ),
+    Mutation(
+        "pipeline-bytes-of-one-head",
+        "the remark counts the bytes of one head, also where all are too many",
+        "lib/Dialect/Ring/Transforms/RankProgram.cpp",
+        "::ring::bytesPerRank(transfers, key.getDimSize(0), key.getDimSize(1),",
+        "::ring::bytesPerRank(transfers, key.getDimSize(0), 1,",
+        pass_test("schedule-huge-types"),
+    ),
 ]
 
 BUFFERS = [
@@ -329,6 +337,14 @@ BUFFERS = [
         "Travellers(function).run();",
         "",
         lit("Integration/memory.py"),
+    ),
+    Mutation(
+        "identity-length-overflow",
+        "a table longer than any sequence is described with another length",
+        IDENTITY,
+        "    if (!sum)\n",
+        "    if (sum = sum.value_or(0); false)\n",
+        pass_test("bufferize-transfers"),
     ),
     Mutation(
         "program-without-lengths",

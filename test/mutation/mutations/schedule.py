@@ -9,6 +9,7 @@ HOST = FOLDER + "ScheduleCalls.cpp"
 INTERPRETER = FOLDER + "ScheduleInterpreter.cpp"
 VALUES = FOLDER + "ScheduleValues.cpp"
 DIFFERENCE = FOLDER + "ScheduleDifference.cpp"
+PASS = FOLDER + "VerifySchedule.cpp"
 
 
 def verify_test(part):
@@ -107,6 +108,14 @@ OF_TRANSFERS = [
         "needed[rank][source.transfer] = true;",
         "(void)source;",
         RIGHT,
+    ),
+    Mutation(
+        "verify-bytes-overflow",
+        "the remark says as many bytes as 64 bits make of too many",
+        PASS,
+        "llvm::checkedMul(*size, dim == kSequenceDim ? padded : extent);",
+        "static_cast<uint64_t>(*size) * (dim == kSequenceDim ? padded : extent);",
+        lit("Dialect/Ring/Transforms/schedule-huge-types.mlir"),
     ),
 ]
 

@@ -43,5 +43,60 @@ static void printWholeType(OpAsmPrinter &printer, PermuteWaitOp, Type type) {
   printer << type;
 }
 
+/// An operation outside `region` that uses a value from it; null if none does.
+/// While `region` is parsed it has no parent, nor have those around it.
+static Operation *findUserOutside(Region &region) {
+  auto isInside = [&](Operation *user) {
+    for (; user; user = user->getParentOp())
+      if (user->getParentRegion() == &region)
+        return true;
+    return false;
+  };
+  Operation *found = nullptr;
+  auto look = [&](ValueRange values) {
+    for (Value value : values)
+      for (Operation *user : value.getUsers())
+        if (!isInside(user))
+          found = user;
+  };
+  auto lookAtArguments = [&](Region &of) {
+    for (Block &block : of)
+      look(block.getArguments());
+  };
+  lookAtArguments(region);
+  region.walk([&](Operation *op) {
+    look(op->getResults());
+    llvm::for_each(op->getRegions(), lookAtArguments);
+  });
+  return found;
+}
+
+/// A score region. The parser that ODS generates destroys the region where what
+/// follows it is wrong, and operations before it may have named its values:
+/// they would be left with uses in freed memory. So those are an error here.
+static ParseResult parseScore(OpAsmParser &parser, Region &score) {
+  SMLoc loc = parser.getCurrentLocation();
+  ParseResult parsed = parser.parseRegion(score);
+  Operation *user = findUserOutside(score);
+  if (parsed || user)
+    for (Block &block : score)
+      block.dropAllDefinedValueUses();
+  if (parsed)
+    return failure();
+  if (user) {
+    InFlightDiagnostic error =
+        parser.emitError(loc, "a value of the score region is used outside it");
+    error.attachNote(user->getLoc()) << "used here";
+    return error;
+  }
+  if (score.empty())
+    score.emplaceBlock();
+  return success();
+}
+
+static void printScore(OpAsmPrinter &printer, Operation *, Region &score) {
+  printer.printRegion(score);
+}
+
 #define GET_OP_CLASSES
 #include "ring/Dialect/Ring/IR/RingOps.cpp.inc"

@@ -111,7 +111,7 @@ def Ring_AttentionOp : Ring_Op<"attention", [
     (`scale` `(` $scale^ `)`)?
     (`softcap` `(` $softcap^ `)`)?
     (`empty_rows` `(` custom<EmptyRows>($empty_rows)^ `)`)?
-    (`score` $score^)?
+    (`score` custom<Score>($score)^)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -246,7 +246,7 @@ def Ring_OnlineAttentionOp : Ring_StateOp<"online_attention", [
     (`bias` `(` $bias^ `)`)?
     `scale` `(` $scale `)` (`softcap` `(` $softcap^ `)`)?
     `outs` `(` $acc `,` $max `,` $sum `)`
-    (`score` $score^)?
+    (`score` custom<Score>($score)^)?
     attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
