@@ -1,5 +1,8 @@
 """A rank needs its inputs and outputs, the f32 state of its queries and fixed
-scratch; the process twice the inputs and outputs (whole, and of the ranks)."""
+scratch; the process twice the inputs and outputs (whole, and of the ranks).
+
+ThreadSanitizer's shadow is several times the memory that it watches."""
+# UNSUPPORTED: tsan
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python %s %t
 
