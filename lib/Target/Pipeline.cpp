@@ -8,6 +8,7 @@
 
 #include "ring/Target/Pipeline.h"
 
+#include "ring/Conversion/Passes.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -23,6 +24,11 @@ mlir::ring::programSteps(const ProgramOptions &options) {
                  std::function<void(OpPassManager &)> populate) {
     steps.push_back({std::move(name), std::move(populate), required});
   };
+  add("convert-stablehlo-to-linalg", true, [](OpPassManager &pm) {
+    pm.addPass(createConvertStableHLOToLinalgPass());
+  });
+  add("convert-tosa", true,
+      [](OpPassManager &pm) { pm.addPass(createConvertTosaPass()); });
   // Attention in a function that another calls must see the host's context.
   add("inline", true, [](OpPassManager &pm) {
     pm.addPass(createRefuseUnknownRegionsPass());

@@ -27,6 +27,8 @@ int main(int argc, char **argv) {
   mlir::ring::registerRingTransformsPasses();
   mlir::ring::registerRingToVectorPasses();
   mlir::ring::registerRingToLLVMPasses();
+  mlir::ring::registerStableHLOToLinalgPasses();
+  mlir::ring::registerRingTosaToLinalgPasses();
   mlir::ring::registerCPUPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Ring optimizer driver\n", registry));

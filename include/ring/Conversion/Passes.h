@@ -18,11 +18,19 @@ namespace mlir::ring {
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/RingToVector/Passes.h.inc"
+#define GEN_PASS_DECL
+#include "ring/Conversion/StableHLOToLinalg/Passes.h.inc"
+#define GEN_PASS_DECL
+#include "ring/Conversion/TosaToLinalg/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToVector/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/StableHLOToLinalg/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/TosaToLinalg/Passes.h.inc"
 
 } // namespace mlir::ring
 
