@@ -45,25 +45,54 @@ static RankedTensorType getTypeAt(const Indices &indices, Type elementType) {
                                elementType);
 }
 
+/// Scores of pairs that the condition hides become `fill`.
+static void buildScore(OpBuilder &builder, AttentionOp op, Value condition,
+                       const AttentionMatch &match) {
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = op.getLoc();
+  Type f32 = builder.getF32Type(), index = builder.getIndexType();
+  Block *block =
+      builder.createBlock(&op.getScore(), {}, {f32, index, index, index, index},
+                          SmallVector<Location>(5, loc));
+  SmallVector<Value> place;
+  for (auto [dim, read] : llvm::enumerate(match.condition->target))
+    place.push_back(read.empty()
+                        ? Value(arith::ConstantIndexOp::create(builder, loc, 0))
+                        : block->getArgument(1 + dim));
+  Value flag = tensor::ExtractOp::create(builder, loc, condition, place);
+  Value score = block->getArgument(0);
+  Value fill = arith::ConstantOp::create(builder, loc,
+                                         builder.getF32FloatAttr(match.fill));
+  Value result = match.hidden
+                     ? arith::SelectOp::create(builder, loc, flag, fill, score)
+                     : arith::SelectOp::create(builder, loc, flag, score, fill);
+  YieldOp::create(builder, loc, result);
+}
+
 static AttentionOp createAttention(OpBuilder &builder, Location loc,
                                    const AttentionMatch &match) {
   Type elementType = getElementTypeOrSelf(match.operands.query.tensor);
   auto materialize = [&](const OperandRead &read) {
     return rearrange(builder, loc, read.tensor, read.indices, read.target,
-                     getTypeAt(read.target, elementType));
+                     getTypeAt(read.target, getElementTypeOrSelf(read.tensor)));
   };
   Value query = materialize(match.operands.query);
   Value key = materialize(match.operands.key);
   Value value = materialize(match.operands.value);
+  Value bias = match.bias ? materialize(*match.bias) : Value();
+  Value condition = match.condition ? materialize(*match.condition) : Value();
   EmptyRowsAttr emptyRows;
-  if (match.emptyRowsAreNaN)
-    emptyRows = EmptyRowsAttr::get(builder.getContext(), EmptyRows::NaN);
-  return AttentionOp::create(
+  if (match.emptyRows != EmptyRows::Zero)
+    emptyRows = EmptyRowsAttr::get(builder.getContext(), match.emptyRows);
+  auto op = AttentionOp::create(
       builder, loc, getTypeAt(match.operands.output, elementType),
-      /*lse=*/Type(), query, key, value, /*bias=*/nullptr,
+      /*lse=*/Type(), query, key, value, bias,
       /*query_segments=*/nullptr, /*key_segments=*/nullptr, /*lengths=*/nullptr,
       /*offsets=*/nullptr, /*sinks=*/nullptr, match.mask,
       builder.getF32FloatAttr(match.scale), /*softcap=*/nullptr, emptyRows);
+  if (condition)
+    buildScore(builder, op, condition, match);
+  return op;
 }
 
 /// Where the result was the output with dimensions merged, expanding it again
@@ -135,15 +164,19 @@ struct RaiseAttentionPass
         << remark::add("raised to ring.attention")
         << remark::metric("heads", getSize(match.operands.query.target[1]))
         << remark::metric("kv_heads", getSize(match.operands.key.target[1]))
-        << remark::metric("mask", mask) << remark::metric("scale", match.scale);
+        << remark::metric("mask", mask) << remark::metric("scale", match.scale)
+        << remark::metric("bias", match.bias ? "tensor" : "none")
+        << remark::metric("score",
+                          match.condition ? "mask from a tensor" : "none");
   }
 
-  void reportMissed(linalg::LinalgOp op, const Mismatch &mismatch) {
+  void reportMissed(linalg::LinalgOp op, const char *what,
+                    const Mismatch &mismatch) {
     Operation *cause = mismatch.op ? mismatch.op : op.getOperation();
     remark::missed(cause->getLoc(), remark::RemarkOpts::name("RaiseAttention")
                                         .category(kCategory)
                                         .function(getOperation().getName()))
-        << remark::add("softmax left as it is: {0}", mismatch.reason)
+        << remark::add("{0}: {1}", what, mismatch.reason)
         << remark::metric("op", cause->getName().getStringRef());
   }
 
@@ -157,10 +190,12 @@ struct RaiseAttentionPass
       Mismatch mismatch;
       FailureOr<AttentionMatch> match = matchAttention(op, mismatch);
       if (failed(match)) {
-        reportMissed(op, mismatch);
+        reportMissed(op, "softmax left as it is", mismatch);
         continue;
       }
       reportRaised(op->getLoc(), *match);
+      if (!match->asTensor.reason.empty())
+        reportMissed(op, "mask stays a tensor", match->asTensor);
       replace(op, *match, erased);
     }
   }

@@ -9,6 +9,7 @@
 #include "RaiseAttentionMask.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -90,6 +91,42 @@ std::pair<int64_t, int64_t> VisiblePairs::getRange(const Linear &linear) const {
   return range;
 }
 
+/// A constant list of numbers that grow by the same step from one query, or one
+/// key, to the next.
+std::optional<VisiblePairs::Linear>
+VisiblePairs::evaluateList(Expr *expr) const {
+  DenseIntElementsAttr list;
+  constexpr int64_t kLongest = 1 << 20;
+  if (!expr->isLoad() || !matchPattern(expr->value, m_Constant(&list)) ||
+      list.getNumElements() > kLongest || list.getNumElements() < 1)
+    return std::nullopt;
+  Index along;
+  for (const Index &index : expr->indices) {
+    if (index.empty())
+      continue;
+    if (!along.empty())
+      return std::nullopt;
+    along = index;
+  }
+  if (along.empty() || (along != query && along != key) ||
+      getSize(along) != list.getNumElements())
+    return std::nullopt;
+  SmallVector<int64_t> numbers;
+  for (const APInt &number : list.getValues<APInt>()) {
+    if (number.getSignificantBits() > 48)
+      return std::nullopt;
+    numbers.push_back(number.getSExtValue());
+  }
+  int64_t first = numbers[0];
+  int64_t step = numbers.size() > 1 ? numbers[1] - first : 0;
+  if (std::abs(step) > kMaxPositions / kLongest)
+    return std::nullopt;
+  for (auto [i, number] : llvm::enumerate(numbers))
+    if (number != first + static_cast<int64_t>(i) * step)
+      return std::nullopt;
+  return along == query ? Linear{step, 0, first} : Linear{0, step, first};
+}
+
 std::optional<VisiblePairs::Linear>
 VisiblePairs::evaluate(ExprContext &context, Expr *expr,
                        Mismatch &mismatch) const {
@@ -114,10 +151,12 @@ VisiblePairs::evaluate(ExprContext &context, Expr *expr,
       return fail("a constant of the mask is too large for a position");
     return Linear{0, 0, *constant};
   }
+  if (std::optional<Linear> listed = evaluateList(expr))
+    return listed;
   if (expr->kind != Expr::Kind::Apply)
     return fail("the mask compares something else than positions");
 
-  bool binary = isa<arith::AddIOp, arith::SubIOp>(expr->op);
+  bool binary = isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(expr->op);
   if (!binary && !isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
                       arith::ExtUIOp, arith::TruncIOp>(expr->op))
     return fail("the mask computes with positions in a way that is not "
@@ -131,10 +170,23 @@ VisiblePairs::evaluate(ExprContext &context, Expr *expr,
         evaluate(context, expr->operands[1], mismatch);
     if (!second)
       return std::nullopt;
-    int64_t sign = isa<arith::SubIOp>(expr->op) ? -1 : 1;
-    result.query += sign * second->query;
-    result.key += sign * second->key;
-    result.constant += sign * second->constant;
+    if (isa<arith::MulIOp>(expr->op)) {
+      if (result.query != 0 || result.key != 0)
+        std::swap(result, *second);
+      // Small enough that no product overflows before it is looked at below.
+      constexpr int64_t kMostTimes = 1024;
+      int64_t times = result.constant;
+      if (result.query != 0 || result.key != 0 || std::abs(times) > kMostTimes)
+        return fail("the mask multiplies positions by something else than a "
+                    "small constant");
+      result = {times * second->query, times * second->key,
+                times * second->constant};
+    } else {
+      int64_t sign = isa<arith::SubIOp>(expr->op) ? -1 : 1;
+      result.query += sign * second->query;
+      result.key += sign * second->key;
+      result.constant += sign * second->constant;
+    }
   }
   constexpr int64_t kMaxFactor = 64;
   if (std::abs(result.query) > kMaxFactor ||
@@ -199,6 +251,22 @@ LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
               getIntegerConstant(context, condition->operands[i]))
         return restrict(context, condition->operands[1 - i],
                         negated != (*value != 0), mismatch);
+  if (isa<arith::SelectOp>(condition->op)) {
+    // `select(c, a, false)` is `c and a`, `select(c, true, b)` is `c or b`; of
+    // the negated ones, each is the other.
+    for (bool chosen : {true, false}) {
+      std::optional<int64_t> value =
+          getIntegerConstant(context, condition->operands[chosen ? 1 : 2]);
+      if (!value || (*value != 0) != negated || chosen != negated)
+        continue;
+      return success(
+          succeeded(
+              restrict(context, condition->operands[0], negated, mismatch)) &&
+          succeeded(restrict(context, condition->operands[chosen ? 2 : 1],
+                             negated, mismatch)));
+    }
+    return fail("the mask chooses between conditions");
+  }
   auto compare = dyn_cast<arith::CmpIOp>(condition->op);
   if (!compare)
     return fail("the mask is not a conjunction of comparisons of positions");

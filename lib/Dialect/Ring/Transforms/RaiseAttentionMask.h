@@ -72,6 +72,7 @@ private:
   struct Linear {
     int64_t query = 0, key = 0, constant = 0;
   };
+  std::optional<Linear> evaluateList(Expr *expr) const;
   std::optional<Linear> evaluate(ExprContext &context, Expr *expr,
                                  Mismatch &mismatch) const;
   std::pair<int64_t, int64_t> getRange(const Linear &linear) const;

@@ -13,6 +13,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::ring;
@@ -74,6 +75,36 @@ static bool isFloatConstant(ExprContext &context, Expr *expr, double value) {
   return constant && *constant == value;
 }
 
+/// A maximum with the lowest number changes no score: -inf does not, and where
+/// all scores of a row are -inf, the lowest finite number gives 0 / 0 as -inf
+/// gives NaN.
+static bool isLowest(ExprContext &context, Expr *expr) {
+  std::optional<double> constant = getFloatConstant(context, expr);
+  return constant && *constant <= -std::numeric_limits<float>::max();
+}
+
+static Expr *skipMaximumWithLowest(ExprContext &context, Expr *expr) {
+  if (Expr *max = getApplied<arith::MaximumFOp>(context, expr))
+    for (unsigned i : {0, 1})
+      if (isLowest(context, max->operands[i]))
+        return max->operands[1 - i];
+  return expr;
+}
+
+/// True iff what a maximum of scores starts at is below all of them. maxnumf
+/// takes the other operand of a NaN.
+static bool startsBelowScores(ExprContext &context, Expr *max) {
+  std::optional<double> start = getFloatConstant(context, max->operands[0]);
+  if (start && std::isnan(*start))
+    return isa<arith::MaxNumFOp>(max->op);
+  return isLowest(context, max->operands[0]);
+}
+
+/// True iff a score of this has weight 0 beside any that a model computes:
+/// exp(fill - max) is 0 in f32 unless max is below fill + 104, and a finite
+/// fill of this magnitude takes up what it is added to.
+static bool hidesPairs(double fill) { return fill <= -1e38; }
+
 /// True iff `op` and what hangs on its results could be erased.
 static bool isDead(Operation *op) {
   return isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>() &&
@@ -98,10 +129,16 @@ namespace {
 /// Takes the expression of one element apart, from the output to the operands.
 class AttentionMatcher {
 public:
-  AttentionMatcher(linalg::LinalgOp op, Mismatch &mismatch)
-      : context(op->getBlock()), op(op), mismatch(mismatch) {}
+  /// Of several dimensions that may be the queries', takes the one that
+  /// `candidate` counts, the longest first.
+  AttentionMatcher(linalg::LinalgOp op, Mismatch &mismatch, size_t candidate)
+      : context(op->getBlock()), op(op), mismatch(mismatch),
+        candidate(candidate) {}
 
   FailureOr<AttentionMatch> run();
+
+  /// Valid after `run`: how many dimensions may be the queries'.
+  size_t getNumCandidates() const { return candidates; }
 
 private:
   LogicalResult matchOutput();
@@ -119,7 +156,13 @@ private:
   /// keys, and the same for each key.
   LogicalResult matchOverKeys(Expr *reduction, Expr *element,
                               const Twine &what);
-  LogicalResult restrictPairs(Expr *condition, bool negated, Expr *mask);
+  LogicalResult hide(Expr *condition, bool negated, double fill, Expr *mask);
+  LogicalResult hideByData(Expr *condition, bool negated, double fill,
+                           Expr *mask);
+  LogicalResult restrictPairs(Expr *condition, bool negated, double fill,
+                              Expr *mask);
+  void hideParts(Expr *condition, bool negated, Expr *mask);
+  LogicalResult addBias(Expr *summand);
 
   LogicalResult fail(Operation *where, const Twine &reason) {
     mismatch = {where, reason.str()};
@@ -133,15 +176,23 @@ private:
   ExprContext context;
   linalg::LinalgOp op;
   Mismatch &mismatch;
+  size_t candidate, candidates = 1;
 
   AttentionIndices at;
   Expr *element = nullptr;
   Expr *probabilities = nullptr, *values = nullptr;
   Expr *scores = nullptr, *queries = nullptr, *keys = nullptr;
   std::optional<VisiblePairs> visible;
+  /// What stays a tensor: added to the scores, or telling which of them are
+  /// replaced.
+  std::optional<ScoreData> bias, condition;
   Operation *maskOp = nullptr;
   Operation *scoreOp = nullptr;
   bool emptyRowsAreZero = false;
+  /// Why a mask stays a tensor.
+  Mismatch asTensor;
+  /// Some pairs are hidden by positions and a finite score.
+  bool hidesByFiniteScore = false;
   double scale = 1;
 };
 
@@ -167,7 +218,10 @@ LogicalResult AttentionMatcher::matchOutput() {
 
 /// Tells the output's dimensions apart by which factor depends on them: queries
 /// only the probabilities, channels only the values, batch and heads both.
+/// Where several query heads share one of the values, they stand apart from it,
+/// and only the probabilities depend on them, as on the queries.
 LogicalResult AttentionMatcher::matchDimensions() {
+  Index rows;
   for (const Index &index : element->indices)
     for (const Digit &digit : index) {
       bool inProbabilities = ExprContext::mentions(probabilities, digit);
@@ -175,11 +229,24 @@ LogicalResult AttentionMatcher::matchDimensions() {
       if (inProbabilities && inValues)
         at.heads.push_back(digit);
       else
-        (inProbabilities ? at.query : at.valueChannel).push_back(digit);
+        (inProbabilities ? rows : at.valueChannel).push_back(digit);
     }
-  if (at.query.size() > 1 || at.valueChannel.size() > 1)
+  if (at.valueChannel.size() > 1)
     return fail(op, "the product with the values has more than one dimension "
-                    "of queries or of value channels");
+                    "of value channels");
+  candidates = std::max<size_t>(rows.size(), 1);
+  if (!rows.empty()) {
+    Index longestFirst = rows;
+    llvm::sort(longestFirst, [](const Digit &a, const Digit &b) {
+      // A dynamic size counts as the longest.
+      auto size = [](const Digit &d) { return static_cast<uint64_t>(d.size); };
+      return size(a) != size(b) ? size(a) > size(b) : a < b;
+    });
+    at.query.push_back(longestFirst[candidate]);
+    for (const Digit &digit : rows)
+      if (!(digit == at.query[0]))
+        at.heads.push_back(digit);
+  }
   visible.emplace(at.query, at.key);
   return success();
 }
@@ -213,10 +280,22 @@ LogicalResult AttentionMatcher::matchProbabilities() {
 }
 
 LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
-  if (!getApplied<arith::DivFOp>(context, quotient))
+  Expr *numerator = nullptr, *denominator = nullptr;
+  if (getApplied<arith::DivFOp>(context, quotient)) {
+    numerator = quotient->operands[0];
+    denominator = quotient->operands[1];
+  } else if (getApplied<arith::MulFOp>(context, quotient)) {
+    for (unsigned i : {0, 1})
+      if (Expr *inverse =
+              getApplied<arith::DivFOp>(context, quotient->operands[i]);
+          inverse && isFloatConstant(context, inverse->operands[0], 1)) {
+        numerator = quotient->operands[1 - i];
+        denominator = inverse->operands[1];
+      }
+  }
+  if (!denominator)
     return fail(quotient, "the weights of the values are not a softmax's "
                           "quotient");
-  Expr *numerator = quotient->operands[0];
   Expr *exp = getApplied<math::ExpOp>(context, numerator);
   if (!exp)
     return fail(numerator, "the softmax's numerator is no exponential");
@@ -226,19 +305,20 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
                                   "scores before the exponential");
   scores = difference->operands[0];
 
-  Expr *max = getReduction<arith::MaximumFOp, arith::MaxNumFOp>(
-      context, difference->operands[1]);
+  Expr *subtracted = skipMaximumWithLowest(context, difference->operands[1]);
+  Expr *max =
+      getReduction<arith::MaximumFOp, arith::MaxNumFOp>(context, subtracted);
   if (!max)
-    return fail(difference->operands[1],
+    return fail(subtracted,
                 "what is subtracted from the scores is not their maximum");
-  if (!isFloatConstant(context, max->operands[0], -INFINITY))
+  if (!startsBelowScores(context, max))
     return fail(max, "the maximum of the scores does not start at -inf");
   if (failed(matchOverKeys(max, scores, "the maximum of the scores")))
     return failure();
 
-  Expr *sum = getReduction<arith::AddFOp>(context, quotient->operands[1]);
+  Expr *sum = getReduction<arith::AddFOp>(context, denominator);
   if (!sum)
-    return fail(quotient->operands[1],
+    return fail(denominator,
                 "the softmax's denominator is no sum of exponentials");
   if (!isFloatConstant(context, sum->operands[0], 0))
     return fail(sum, "the sum of the exponentials does not start at 0");
@@ -271,28 +351,98 @@ LogicalResult AttentionMatcher::matchEmptyRowTest(Expr *condition) {
 }
 
 LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
-                                              Expr *mask) {
+                                              double fill, Expr *mask) {
+  VisiblePairs restricted = *visible;
+  if (failed(restricted.restrict(context, condition, negated, mismatch)))
+    return failure();
+  visible = restricted;
+  maskOp = mask->op;
+  hidesByFiniteScore |= std::isfinite(fill);
+  return success();
+}
+
+/// Pairs for which `condition` is false (true where `negated`) get the score
+/// `fill`, instead of theirs or beside it, as follows from positions.
+LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
+                                     Expr *mask) {
   if (scale <= 0)
     return fail(mask,
                 "the mask is multiplied by a factor that is not positive");
-  maskOp = mask->op;
-  return visible->restrict(context, condition, negated, mismatch);
+  return restrictPairs(condition, negated, fill, mask);
+}
+
+/// As `hide`, but pairs may also be hidden by a tensor.
+LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
+                                           double fill, Expr *mask) {
+  if (succeeded(hide(condition, negated, fill, mask)))
+    return success();
+  Mismatch asPositions = mismatch;
+  // Of several conditions that hide by -inf, each hides by itself. Beside a
+  // finite score, which rows are empty would depend on all of them.
+  Expr *parts = context.resolve(condition);
+  if (std::isinf(fill) && parts->kind == Expr::Kind::Apply &&
+      (negated ? isa<arith::OrIOp>(parts->op) : isa<arith::AndIOp>(parts->op)))
+    return success(
+        succeeded(hideByData(parts->operands[0], negated, fill, mask)) &&
+        succeeded(hideByData(parts->operands[1], negated, fill, mask)));
+  if (!condition->isLoad()) {
+    mismatch = asPositions;
+    return failure();
+  }
+  if (this->condition || scale != 1)
+    return fail(mask,
+                "the scores are replaced twice, or multiplied after that");
+  this->condition = ScoreData{condition, negated, fill};
+  asTensor = asPositions;
+  return success();
+}
+
+/// Restricts the pairs by those of several conditions that follow from
+/// positions.
+void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
+  Expr *parts = context.resolve(condition);
+  Mismatch before = mismatch;
+  if (succeeded(hide(condition, negated, -INFINITY, mask)) ||
+      parts->kind != Expr::Kind::Apply ||
+      !(negated ? isa<arith::OrIOp>(parts->op) : isa<arith::AndIOp>(parts->op)))
+    return;
+  for (Expr *part : parts->operands)
+    hideParts(part, negated, mask);
+  mismatch = before;
+}
+
+LogicalResult AttentionMatcher::addBias(Expr *summand) {
+  if (!summand->isLoad())
+    return fail(summand,
+                "what is added to the scores is no mask and no tensor");
+  if (bias || condition || scale != 1)
+    return fail(summand, "the scores have more than one bias, or one that is "
+                         "multiplied or that a mask of data comes before");
+  bias = ScoreData{summand};
+  return success();
 }
 
 LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
   if (isFloatConstant(context, mask, 0))
     return success();
-  Expr *select = getApplied<arith::SelectOp>(context, mask);
-  if (!select)
-    return fail(mask, "what is added to the scores is no mask");
-  for (bool negated : {false, true}) {
-    Expr *kept = select->operands[negated ? 2 : 1];
-    Expr *hidden = select->operands[negated ? 1 : 2];
-    if (isFloatConstant(context, kept, 0) &&
-        isFloatConstant(context, hidden, -INFINITY))
-      return restrictPairs(select->operands[0], negated, select);
-  }
-  return fail(select, "the mask that is added to the scores is not 0 or -inf");
+  if (Expr *select = getApplied<arith::SelectOp>(context, mask))
+    for (bool negated : {false, true}) {
+      Expr *kept = select->operands[negated ? 2 : 1];
+      std::optional<double> fill =
+          getFloatConstant(context, select->operands[negated ? 1 : 2]);
+      if (!isFloatConstant(context, kept, 0) || !fill || !hidesPairs(*fill))
+        continue;
+      if (succeeded(hide(select->operands[0], negated, *fill, select)))
+        return success();
+      // What is -inf may be hidden as well, where a part says where it is.
+      if (std::isinf(*fill))
+        hideParts(select->operands[0], negated, select);
+    }
+  Mismatch asMask = std::exchange(mismatch, {});
+  if (failed(addBias(mask)))
+    return failure();
+  asTensor = asMask;
+  return success();
 }
 
 LogicalResult AttentionMatcher::matchScores() {
@@ -323,10 +473,14 @@ LogicalResult AttentionMatcher::matchScores() {
         return fail(expr, "the scale of the scores is not constant");
       scale = divides ? scale / *factor : scale * *factor;
     } else if (isa<arith::SelectOp>(scalarOp)) {
-      bool negated = isFloatConstant(context, operands[1], -INFINITY);
-      if (!negated && !isFloatConstant(context, operands[2], -INFINITY))
-        return fail(expr, "the mask does not replace scores by -inf");
-      if (failed(restrictPairs(operands[0], negated, expr)))
+      std::optional<double> fill = getFloatConstant(context, operands[1]);
+      bool negated = fill.has_value();
+      if (!negated)
+        fill = getFloatConstant(context, operands[2]);
+      if (!fill || !hidesPairs(*fill))
+        return fail(expr, "the mask does not replace scores by -inf, or by a "
+                          "finite score that is as low");
+      if (failed(hideByData(operands[0], negated, *fill, expr)))
         return failure();
       next = operands[negated ? 2 : 1];
     } else {
@@ -382,7 +536,35 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
     return fail(maskOp, "no mask of ring.attention lets query i see the keys " +
                             visible->describe());
   match.mask = *mask;
-  match.emptyRowsAreNaN = !emptyRowsAreZero && visible->mayLeaveEmptyRows();
+  // Where all that a query sees is -inf, what it gives would be the mean of
+  // what a finite score hides.
+  if (hidesByFiniteScore && (bias || condition))
+    return fail(maskOp, "pairs are hidden by a finite score beside a bias or a "
+                        "mask of data");
+  auto read = [&](const std::optional<ScoreData> &data, Type type,
+                  std::optional<OperandRead> &place) -> LogicalResult {
+    if (data)
+      place =
+          matchScoreData(context, at, match.operands.query, data->root, type);
+    if (!data || place)
+      return success();
+    return fail(data->root, "the bias or mask is not read as [1 or batch, 1 or "
+                            "heads, 1 or queries, keys] in some order");
+  };
+  Builder builder(op->getContext());
+  if (failed(read(bias, builder.getF32Type(), match.bias)) ||
+      failed(read(condition, builder.getI1Type(), match.condition)))
+    return failure();
+  match.asTensor = asTensor;
+  if (condition) {
+    match.hidden = condition->hidden;
+    match.fill = static_cast<float>(condition->fill);
+  }
+  bool mayBeEmpty = visible->mayLeaveEmptyRows();
+  if (mayBeEmpty && hidesByFiniteScore)
+    match.emptyRows = EmptyRows::Uniform;
+  else if ((mayBeEmpty || bias || condition) && !emptyRowsAreZero)
+    match.emptyRows = EmptyRows::NaN;
   match.result = element->indices;
   if (!hasSizes(op->getResult(0), match.result) ||
       !canRearrange(match.operands.output, match.result))
@@ -408,5 +590,16 @@ FailureOr<AttentionMatch> AttentionMatcher::run() {
 
 FailureOr<AttentionMatch> mlir::ring::matchAttention(linalg::LinalgOp op,
                                                      Mismatch &mismatch) {
-  return AttentionMatcher(op, mismatch).run();
+  Mismatch first;
+  for (size_t candidate = 0, count = 1; candidate < count; ++candidate) {
+    AttentionMatcher matcher(op, mismatch, candidate);
+    FailureOr<AttentionMatch> match = matcher.run();
+    if (succeeded(match))
+      return match;
+    count = matcher.getNumCandidates();
+    if (candidate == 0)
+      first = mismatch;
+  }
+  mismatch = first;
+  return failure();
 }

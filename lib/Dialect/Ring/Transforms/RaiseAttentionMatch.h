@@ -24,7 +24,15 @@ struct AttentionMatch {
   Indices result;
   float scale = 1;
   MaskAttr mask;
-  bool emptyRowsAreNaN = false;
+  /// f32, added to the scores.
+  std::optional<OperandRead> bias;
+  /// i1: scores become `fill` where it is `hidden`.
+  std::optional<OperandRead> condition;
+  bool hidden = false;
+  float fill = 0;
+  EmptyRows emptyRows = EmptyRows::Zero;
+  /// Why a mask stays a tensor; without a reason where none does.
+  Mismatch asTensor;
 };
 
 /// True iff `op` is a product of matrices with a softmax in a factor, so that

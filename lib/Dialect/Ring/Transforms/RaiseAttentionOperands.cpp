@@ -228,6 +228,9 @@ static SmallVector<OperandRead, 2> getHeadedReads(ArrayRef<Expr *> reads,
 /// one of a single batch, which means the same.
 static std::pair<Index, Index> splitHeads(const Indices &read,
                                           const Index &heads) {
+  for (const Index &head : read)
+    if (head == heads)
+      return {Index(), heads};
   for (const Index &batch : read)
     for (const Index &head : read)
       if (!batch.empty() && !head.empty() &&
@@ -252,6 +255,43 @@ static std::optional<OperandRead> getQueryRead(ArrayRef<Expr *> reads,
     Indices target = {batch, head, at.query, at.channel};
     if (hasSizes(read->value, read->indices) &&
         canRearrange(read->indices, target))
+      return OperandRead{read->value, read->indices, target};
+  }
+  return std::nullopt;
+}
+
+std::optional<OperandRead>
+mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
+                           const OperandRead &query, Expr *root,
+                           Type elementType) {
+  SmallVector<Expr *> reads = getReads(context, root, nullptr);
+  auto covers = [](const Digit &part, const Digit &digit) {
+    if (part == digit)
+      return true;
+    return part.variable == digit.variable && ShapedType::isStatic(part.size) &&
+           ShapedType::isStatic(digit.size) && part.divisor <= digit.divisor &&
+           part.divisor * part.size >= digit.divisor * digit.size;
+  };
+  auto isIn = [&](const Digit &digit, const Indices &indices) {
+    return llvm::any_of(indices, [&](const Index &index) {
+      return llvm::any_of(
+          index, [&](const Digit &part) { return covers(part, digit); });
+    });
+  };
+  // The innermost first: before it is broadcast.
+  for (Expr *read : reads) {
+    if (getElementTypeOrSelf(read->value) != elementType ||
+        !hasSizes(read->value, read->indices))
+      continue;
+    Indices target;
+    for (const Index &whole :
+         {query.target[0], query.target[1], at.query, at.key}) {
+      bool all = llvm::all_of(whole, [&](const Digit &digit) {
+        return isIn(digit, read->indices);
+      });
+      target.push_back(all ? whole : Index());
+    }
+    if (target[3] == at.key && canRearrange(read->indices, target))
       return OperandRead{read->value, read->indices, target};
   }
   return std::nullopt;

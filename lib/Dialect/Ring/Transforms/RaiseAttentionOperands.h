@@ -47,6 +47,22 @@ FailureOr<AttentionOperands> matchOperands(ExprContext &context,
                                            Expr *query, Expr *key, Expr *value,
                                            double &scale, Mismatch &mismatch);
 
+/// What changes scores and stays a tensor, as it was found.
+struct ScoreData {
+  /// A load: of what is added, or of a condition.
+  Expr *root;
+  /// Which value of the condition hides a pair, and by which score.
+  bool hidden = false;
+  double fill = 0;
+};
+
+/// The tensor of `root`, read as [1 or batch, 1 or heads, 1 or Sq, Sk]. Nothing
+/// where it is not, or where its elements are not of `elementType`.
+std::optional<OperandRead> matchScoreData(ExprContext &context,
+                                          const AttentionIndices &at,
+                                          const OperandRead &query, Expr *root,
+                                          Type elementType);
+
 /// True iff the type of `tensor` has the sizes, static or not, of what it is
 /// read at.
 bool hasSizes(Value tensor, const Indices &indices);
