@@ -29,6 +29,11 @@ mlir::ring::programSteps(const ProgramOptions &options) {
   });
   add("convert-tosa", true,
       [](OpPassManager &pm) { pm.addPass(createConvertTosaPass()); });
+  add("convert-torch-to-ring", true,
+      [](OpPassManager &pm) { pm.addPass(createConvertTorchToRingPass()); });
+  add("convert-attention-to-linalg", true, [](OpPassManager &pm) {
+    pm.addPass(createConvertAttentionToLinalgPass());
+  });
   // Attention in a function that another calls must see the host's context.
   add("inline", true, [](OpPassManager &pm) {
     pm.addPass(createRefuseUnknownRegionsPass());

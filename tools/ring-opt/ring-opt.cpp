@@ -25,10 +25,12 @@ int main(int argc, char **argv) {
   mlir::ring::registerBufferizableOpInterfaceExternalModels(registry);
   mlir::registerAllPasses();
   mlir::ring::registerRingTransformsPasses();
+  mlir::ring::registerAttentionToLinalgPasses();
   mlir::ring::registerRingToVectorPasses();
   mlir::ring::registerRingToLLVMPasses();
   mlir::ring::registerStableHLOToLinalgPasses();
   mlir::ring::registerRingTosaToLinalgPasses();
+  mlir::ring::registerTorchToRingPasses();
   mlir::ring::registerCPUPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Ring optimizer driver\n", registry));

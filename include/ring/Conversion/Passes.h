@@ -15,20 +15,28 @@ namespace mlir::ring {
 
 // Each generated file undefines the macros it answers to.
 #define GEN_PASS_DECL
+#include "ring/Conversion/AttentionToLinalg/Passes.h.inc"
+#define GEN_PASS_DECL
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/RingToVector/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/StableHLOToLinalg/Passes.h.inc"
+#define GEN_PASS_DECL
+#include "ring/Conversion/TorchToRing/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/TosaToLinalg/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
+#include "ring/Conversion/AttentionToLinalg/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToVector/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/StableHLOToLinalg/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/TorchToRing/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/TosaToLinalg/Passes.h.inc"
 

@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, conversion, dialect, kernels, passes, raising, runtime, schedule, tools
+from . import analysis, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -11,6 +11,7 @@ MUTATIONS = [
     *conversion.MUTATIONS,
     *dialect.MUTATIONS,
     *passes.MUTATIONS,
+    *models.MUTATIONS,
     *raising.MUTATIONS,
     *schedule.MUTATIONS,
 ]

@@ -10,6 +10,7 @@ MASK = FOLDER + "RaiseAttentionMask.cpp"
 RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
 REFUSED = lit("Dialect/Ring/Transforms/raise-attention-refused.mlir")
 FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
+DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 
 MUTATIONS = [
     Mutation(
@@ -72,7 +73,7 @@ MUTATIONS = [
         "raise-empty-rows-zero",
         "rows that see nothing give 0 where the model gives NaN",
         MATCH,
-        "!emptyRowsAreZero && visible->mayLeaveEmptyRows()",
+        "(mayBeEmpty || bias || condition) && !emptyRowsAreZero",
         "false",
         FORMS,
     ),
@@ -99,5 +100,85 @@ MUTATIONS = [
         "if (!isInRange(range, expr->value.getType()))",
         "if (false)",
         REFUSED,
+    ),
+    Mutation(
+        "raise-bias-dropped",
+        "what is added to the scores is lost",
+        RAISE,
+        "match.bias ? materialize(*match.bias) : Value();",
+        "Value();",
+        DATA,
+    ),
+    Mutation(
+        "raise-condition-inverted",
+        "a mask of data hides what it shows",
+        RAISE,
+        "Value result = match.hidden\n",
+        "Value result = !match.hidden\n",
+        DATA,
+    ),
+    Mutation(
+        "raise-finite-beside-bias",
+        "a finite mask is raised beside a bias",
+        MATCH,
+        "if (hidesByFiniteScore && (bias || condition))",
+        "if (false)",
+        DATA,
+    ),
+    Mutation(
+        "raise-uniform-lost",
+        "a row that a finite score hides all along gives NaN",
+        MATCH,
+        "match.emptyRows = EmptyRows::Uniform;",
+        "match.emptyRows = EmptyRows::NaN;",
+        DATA,
+    ),
+    Mutation(
+        "raise-bias-row-not-nan",
+        "a row of -inf in a bias gives 0 where the model gives NaN",
+        MATCH,
+        "(mayBeEmpty || bias || condition) && !emptyRowsAreZero",
+        "mayBeEmpty && !emptyRowsAreZero",
+        DATA,
+    ),
+    Mutation(
+        "raise-any-low-number-hides",
+        "-1e30 counts as -inf",
+        MATCH,
+        "return fill <= -1e38;",
+        "return fill <= -1e29;",
+        DATA,
+    ),
+    Mutation(
+        "raise-finite-parts",
+        "of a finite mask, parts are positional and parts data",
+        MATCH,
+        "std::isinf(fill) && parts->kind == Expr::Kind::Apply &&",
+        "parts->kind == Expr::Kind::Apply &&",
+        DATA,
+    ),
+    Mutation(
+        "raise-max-from-nan",
+        "a maximum may start at NaN whatever it does with it",
+        MATCH,
+        "return isa<arith::MaxNumFOp>(max->op);",
+        "return true;",
+        DATA,
+    ),
+    Mutation(
+        "raise-uneven-list",
+        "any list of numbers counts as positions",
+        MASK,
+        "if (number != first + static_cast<int64_t>(i) * step)",
+        "if (false)",
+        DATA,
+    ),
+    Mutation(
+        "raise-either-condition",
+        "a choice of conditions is a conjunction",
+        MASK,
+        "if (!value || (*value != 0) != negated || chosen != negated)",
+        "if (!value)",
+        DATA,
     ),
 ]

@@ -1,0 +1,194 @@
+"""What frameworks write: lib/Conversion/StableHLOToLinalg and AttentionToLinalg."""
+
+from .mutation import Mutation, lit
+
+HLO = "lib/Conversion/StableHLOToLinalg/"
+OP = HLO + "HLOOp.cpp"
+SCALARS = HLO + "Scalars.cpp"
+TENSORS = HLO + "StableHLOToLinalg.cpp"
+ATTENTION = "lib/Conversion/AttentionToLinalg/AttentionToLinalg.cpp"
+DEFINITION = "lib/Conversion/AttentionToLinalg/SoftmaxAttention.cpp"
+
+TORCH = "lib/Conversion/TorchToRing/TorchToRing.cpp"
+
+NUMBERS = lit("Integration/stablehlo_ops.py")
+REFUSED = lit("Conversion/StableHLOToLinalg/refused.mlir")
+SPELLED = lit("Conversion/AttentionToLinalg/convert.mlir")
+NOT_SPELLED = lit("Conversion/AttentionToLinalg/refused.mlir")
+
+FROM_TORCH = lit("Conversion/TorchToRing/convert.mlir")
+NOT_FROM_TORCH = lit("Conversion/TorchToRing/refused.mlir")
+
+MUTATIONS = [
+    Mutation(
+        "hlo-unknown-attributes",
+        "an attribute that is not understood is ignored",
+        OP,
+        "!name.contains('.') && !llvm::is_contained(known, name)",
+        "false",
+        REFUSED,
+    ),
+    Mutation(
+        "hlo-unknown-fields",
+        "a field of dimension numbers that is not understood is ignored",
+        OP,
+        "if (!llvm::is_contained(known, key) || result.contains(key) ||",
+        "if (result.contains(key) ||",
+        REFUSED,
+    ),
+    Mutation(
+        "hlo-compare-greater",
+        "GE compares by GT",
+        SCALARS,
+        '.Case("GE", arith::CmpFPredicate::OGE)',
+        '.Case("GE", arith::CmpFPredicate::OGT)',
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-unequal-ordered",
+        "NaN is not unequal to itself",
+        SCALARS,
+        '.Case("NE", arith::CmpFPredicate::UNE)',
+        '.Case("NE", arith::CmpFPredicate::ONE)',
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-booleans-signed",
+        "true converts to -1",
+        SCALARS,
+        "fromBits == 1 ? Value(arith::UIToFPOp::create(b, loc, type, x[0]))",
+        "fromBits == 1 ? Value(arith::SIToFPOp::create(b, loc, type, x[0]))",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-truth-rounded",
+        "a number converts to true by its lowest bit",
+        SCALARS,
+        "b, loc, arith::CmpIPredicate::ne, x[0], zero));\n  }",
+        "b, loc, arith::CmpIPredicate::sgt, x[0], zero));\n  }",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-sign-of-zero",
+        "the sign of 0 is 1",
+        SCALARS,
+        "return arith::SelectOp::create(b, loc, nonzero, one, x[0]);",
+        "return (void)nonzero, one;",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-reduce-swapped",
+        "the region of a reduction gets the element first",
+        TENSORS,
+        "SmallVector<Value> scalars(arguments.take_back(count));\n"
+        "        llvm::append_range(scalars, arguments.take_front(count));",
+        "SmallVector<Value> scalars(arguments.take_front(count));\n"
+        "        llvm::append_range(scalars, arguments.take_back(count));",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-dot-in-16-bits",
+        "products of f16 are summed in f16",
+        TENSORS,
+        "onFloats && type.getElementTypeBitWidth() < 32",
+        "onFloats && type.getElementTypeBitWidth() < 16",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-gather-not-clamped",
+        "a look-up behind the end of a table is not moved into it",
+        TENSORS,
+        "index(nested, from.getDimSize(dim) - (*sizes)[dim]));",
+        "index(nested, 1 << 20));",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-slice-dense",
+        "the strides of a slice are 1",
+        TENSORS,
+        "*starts, to.getShape(), *strides));",
+        "*starts, to.getShape(), SmallVector<int64_t>(rank, 1)));",
+        NUMBERS,
+    ),
+    Mutation(
+        "hlo-concatenate-in-place",
+        "all parts are written to the front",
+        TENSORS,
+        "offsets[*dim] += shape[*dim];",
+        "(void)shape;",
+        NUMBERS,
+    ),
+    Mutation(
+        "attention-scale-ignored",
+        "tm_tensor.attention takes 1 / sqrt(d) whatever its scale",
+        ATTENTION,
+        "scale = given.getValueAsDouble();",
+        "",
+        SPELLED,
+    ),
+    Mutation(
+        "attention-region-ignored",
+        "a region that changes scores is not looked at",
+        ATTENTION,
+        "!llvm::equal(op->getRegion(0).front().back().getOperands(),\n"
+        "                   op->getRegion(0).getArguments())",
+        "false",
+        NOT_SPELLED,
+    ),
+    Mutation(
+        "attention-attribute-ignored",
+        "an attribute that is not understood is ignored",
+        ATTENTION,
+        "!name.contains('.') && !llvm::is_contained(known, name)",
+        "false",
+        NOT_SPELLED,
+    ),
+    Mutation(
+        "attention-mask-inverted",
+        "a mask of booleans hides where it is true",
+        DEFINITION,
+        "arith::SelectOp::create(nested, loc, x[1], x[0], lowest)",
+        "arith::SelectOp::create(nested, loc, x[1], lowest, x[0])",
+        SPELLED,
+    ),
+    Mutation(
+        "torch-causal-ignored",
+        "is_causal is not looked at",
+        TORCH,
+        "attention.causal = *causal;",
+        "",
+        FROM_TORCH,
+    ),
+    Mutation(
+        "torch-mask-dropped",
+        "attn_mask is not looked at",
+        TORCH,
+        "if (!isNone(op, 3))\n    attention.mask = 3;",
+        "",
+        FROM_TORCH,
+    ),
+    Mutation(
+        "torch-dropout-ignored",
+        "dropout is taken for 0",
+        TORCH,
+        "if (*dropout != 0)",
+        "if (false)",
+        NOT_FROM_TORCH,
+    ),
+    Mutation(
+        "onnx-attributes-ignored",
+        "attributes of onnx.Attention that are not understood are ignored",
+        TORCH,
+        'else if (name != "qk_matmul_output_mode" || !integer)',
+        "else if (false)",
+        NOT_FROM_TORCH,
+    ),
+    Mutation(
+        "onnx-empty-rows-zero",
+        "rows of onnx.Attention that see nothing give 0",
+        TORCH,
+        "attention.emptyRows = EmptyRows::NaN;",
+        "",
+        FROM_TORCH,
+    ),
+]
