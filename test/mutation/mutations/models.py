@@ -61,11 +61,11 @@ MUTATIONS = [
         NUMBERS,
     ),
     Mutation(
-        "hlo-truth-rounded",
-        "a number converts to true by its lowest bit",
+        "hlo-truth-positive",
+        "a negative integer converts to false",
         SCALARS,
-        "b, loc, arith::CmpIPredicate::ne, x[0], zero));\n  }",
-        "b, loc, arith::CmpIPredicate::sgt, x[0], zero));\n  }",
+        "loc, arith::CmpIPredicate::ne,",
+        "loc, arith::CmpIPredicate::sgt,",
         NUMBERS,
     ),
     Mutation(
