@@ -181,4 +181,20 @@ MUTATIONS = [
         "if (!value)",
         DATA,
     ),
+    Mutation(
+        "raise-finite-multiplied",
+        "a finite score hides though it is multiplied",
+        MATCH,
+        "if (std::isfinite(fill) && scale != 1)",
+        "if (false)",
+        DATA,
+    ),
+    Mutation(
+        "raise-several-finite",
+        "several masks, one of a finite score, give the mean of all values",
+        MATCH,
+        "if (mayBeEmpty && hidesByFiniteScore && masks > 1)",
+        "if (false)",
+        DATA,
+    ),
 ]

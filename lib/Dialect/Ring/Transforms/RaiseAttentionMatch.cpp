@@ -191,7 +191,8 @@ private:
   bool emptyRowsAreZero = false;
   /// Why a mask stays a tensor.
   Mismatch asTensor;
-  /// Some pairs are hidden by positions and a finite score.
+  /// How often pairs are hidden by positions; sometimes by a finite score.
+  int masks = 0;
   bool hidesByFiniteScore = false;
   double scale = 1;
 };
@@ -357,6 +358,7 @@ LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
     return failure();
   visible = restricted;
   maskOp = mask->op;
+  ++masks;
   hidesByFiniteScore |= std::isfinite(fill);
   return success();
 }
@@ -368,6 +370,8 @@ LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
   if (scale <= 0)
     return fail(mask,
                 "the mask is multiplied by a factor that is not positive");
+  if (std::isfinite(fill) && scale != 1)
+    return fail(mask, "a mask of a finite score is multiplied by a factor");
   return restrictPairs(condition, negated, fill, mask);
 }
 
@@ -561,6 +565,11 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
     match.fill = static_cast<float>(condition->fill);
   }
   bool mayBeEmpty = visible->mayLeaveEmptyRows();
+  // A row that two of them hide has its weights where the higher score is.
+  if (mayBeEmpty && hidesByFiniteScore && masks > 1)
+    return fail(maskOp,
+                "several masks, one of a finite score, may hide all keys "
+                "from a query");
   if (mayBeEmpty && hidesByFiniteScore)
     match.emptyRows = EmptyRows::Uniform;
   else if ((mayBeEmpty || bias || condition) && !emptyRowsAreZero)

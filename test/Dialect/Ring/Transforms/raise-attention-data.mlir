@@ -96,6 +96,18 @@
 // RUN:   | %{check} NOTLOW --implicit-check-not="= ring.attention"
 // NOTLOW: the mask does not replace scores by -inf, or by a finite score that is as low", op=arith.select
 
+// Multiplied, it may be any number.
+// RUN: sed -e 's/%%0 = arith.mulf %%scale, %%x : f32/%%0 = arith.select %%visible, %%x, %%low : f32/; s/%%masked = .*/%%masked = arith.mulf %%0, %%scale : f32/; s/%%three = /%%low = arith.constant -2.38e38 : f32\n  %%three = /; s/%%scale = arith.constant 0.25/%%scale = arith.constant 1.0e-38/' %{generic} | %{raise} 2>&1 \
+// RUN:   | %{check} MULTIPLIED --implicit-check-not="= ring.attention"
+// MULTIPLIED: a mask of a finite score is multiplied by a factor", op=arith.select
+// A row that both hide has its weights where the higher score is.
+// DEFINE: %{twice} = -e 's/%%masked = .*/%%first = arith.select %%visible, %%0, %%ninf : f32\n    %%masked = arith.select %%near, %%first, %%low : f32/; s/%%three = /%%low = arith.constant -2.38e38 : f32\n  %%three = /'
+// RUN: sed %{twice} %{generic} | %{raise} | %{check} TWICE
+// TWICE: ring.attention %arg0, %arg1, %arg2 mask(<causal, window = [2, 0]>) scale(2.500000e-01) :
+// RUN: sed %{twice} -e 's/^!query = .*/!query = tensor<2x4x12x16xf32>/; s/^!output = .*/!output = tensor<2x4x12x32xf32>/; s/^!pairs = .*/!pairs = tensor<2x4x12x8xf32>/; s/^!rows = .*/!rows = tensor<2x4x12xf32>/' %{generic} | %{raise} 2>&1 \
+// RUN:   | %{check} BOTHEMPTY --implicit-check-not="= ring.attention"
+// BOTHEMPTY: several masks, one of a finite score, may hide all keys from a query", op=arith.select
+
 // A product with the reciprocal.
 // RUN: sed -e 's/%%0 = arith.divf %%x, %%y : f32/%%one_by = arith.divf %%one, %%y : f32\n    %%0 = arith.mulf %%one_by, %%x : f32/' %{generic} | %{raise} | %{check} SAME
 // RUN: sed -e 's/%%0 = arith.divf %%x, %%y : f32/%%one_by = arith.divf %%one, %%y : f32\n    %%0 = arith.mulf %%x, %%one_by : f32/' %{generic} | %{raise} | %{check} SAME
