@@ -8,6 +8,8 @@
 
 #include "SoftmaxAttention.h"
 
+#include "../UnlinkedOp.h"
+
 #include "ring/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,24 +28,6 @@ namespace mlir::ring {
 using namespace mlir;
 using namespace mlir::ring;
 
-static InFlightDiagnostic error(Operation *op) {
-  return op->emitError("'") << op->getName() << "' ";
-}
-
-/// No attribute but `known` ones and those of other dialects.
-static LogicalResult checkAttributes(Operation *op, ArrayRef<StringRef> known) {
-  SmallVector<NamedAttribute> attributes(op->getDiscardableAttrs());
-  if (auto properties =
-          dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
-    llvm::append_range(attributes, properties);
-  for (NamedAttribute attribute : attributes)
-    if (StringRef name = attribute.getName().getValue();
-        !name.contains('.') && !llvm::is_contained(known, name))
-      return error(op) << "has the attribute '" << name
-                       << "', which is not understood";
-  return success();
-}
-
 static bool isTensorOf(Value value, bool orBooleans = false) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.hasStaticShape() &&
@@ -56,9 +40,9 @@ static FailureOr<SoftmaxAttention> readOperands(Operation *op, unsigned mask) {
   SoftmaxAttention attention;
   for (unsigned i : {0, 1, 2})
     if (!isTensorOf(op->getOperand(i)))
-      return error(op) << "has an operand of type "
-                       << op->getOperand(i).getType()
-                       << ", expected an f32 tensor of static shape";
+      return emitNamedError(op)
+             << "has an operand of type " << op->getOperand(i).getType()
+             << ", expected an f32 tensor of static shape";
   attention.query = op->getOperand(0);
   attention.key = op->getOperand(1);
   attention.value = op->getOperand(2);
@@ -66,8 +50,9 @@ static FailureOr<SoftmaxAttention> readOperands(Operation *op, unsigned mask) {
     return attention;
   attention.mask = op->getOperand(mask);
   if (!isTensorOf(attention.mask, /*orBooleans=*/true))
-    return error(op) << "has a mask of type " << attention.mask.getType()
-                     << ", expected a tensor of f32 or i1 of static shape";
+    return emitNamedError(op)
+           << "has a mask of type " << attention.mask.getType()
+           << ", expected a tensor of f32 or i1 of static shape";
   return attention;
 }
 
@@ -76,10 +61,11 @@ static LogicalResult replace(OpBuilder &b, Operation *op,
   std::string reason;
   Value result = attention.build(b, op->getLoc(), reason);
   if (!result)
-    return error(op) << reason;
+    return emitNamedError(op) << reason;
   if (op->getNumResults() != 1 ||
       op->getResult(0).getType() != result.getType())
-    return error(op) << "has results of other types than " << result.getType();
+    return emitNamedError(op)
+           << "has results of other types than " << result.getType();
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
   return success();
@@ -93,22 +79,23 @@ static LogicalResult convertTMTensor(OpBuilder &b, Operation *op) {
   auto segments = op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
   if ((operands != 4 && operands != 5) || !segments || segments.size() != 2 ||
       segments[1] != 1)
-    return error(op) << "has " << operands << " operands, expected query, key, "
-                     << "value, perhaps a mask, and the output";
+    return emitNamedError(op)
+           << "has " << operands << " operands, expected query, key, "
+           << "value, perhaps a mask, and the output";
   FailureOr<SoftmaxAttention> attention =
       readOperands(op, operands == 5 ? 3 : 0);
   if (failed(attention))
     return failure();
   int64_t rank = cast<RankedTensorType>(attention->query.getType()).getRank();
   if (rank < 3)
-    return error(op) << "of rank " << rank << " is not supported";
+    return emitNamedError(op) << "of rank " << rank << " is not supported";
   double scale = 1 / std::sqrt(static_cast<double>(
                          cast<RankedTensorType>(attention->query.getType())
                              .getDimSize(rank - 1)));
   if (op->hasAttr("scale")) {
     auto given = op->getAttrOfType<FloatAttr>("scale");
     if (!given)
-      return error(op) << "has a scale that is no float";
+      return emitNamedError(op) << "has a scale that is no float";
     scale = given.getValueAsDouble();
   }
   attention->scale =
@@ -141,23 +128,25 @@ static LogicalResult convertIREE(OpBuilder &b, Operation *op) {
   auto maps = op->getAttrOfType<ArrayAttr>("indexing_maps");
   if ((operands != 5 && operands != 6) || !maps || maps.size() != operands ||
       !llvm::all_of(maps, llvm::IsaPred<AffineMapAttr>))
-    return error(op) << "has " << operands << " operands, expected query, key, "
-                     << "value, scale, perhaps a mask, and the output, each "
-                        "with an indexing map";
+    return emitNamedError(op)
+           << "has " << operands << " operands, expected query, key, "
+           << "value, scale, perhaps a mask, and the output, each "
+              "with an indexing map";
   if (op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock() ||
       op->getRegion(0).getNumArguments() != 1 ||
       op->getRegion(0).front().getOperations().size() != 1 ||
       !llvm::equal(op->getRegion(0).front().back().getOperands(),
                    op->getRegion(0).getArguments()))
-    return error(op) << "changes scores in its region, which is not supported";
+    return emitNamedError(op)
+           << "changes scores in its region, which is not supported";
   FailureOr<SoftmaxAttention> attention =
       readOperands(op, operands == 6 ? 4 : 0);
   if (failed(attention))
     return failure();
   attention->scale = op->getOperand(3);
   if (!attention->scale.getType().isF32())
-    return error(op) << "has a scale of type " << attention->scale.getType()
-                     << ", expected f32";
+    return emitNamedError(op) << "has a scale of type "
+                              << attention->scale.getType() << ", expected f32";
   auto mapAt = [&](unsigned i) {
     return cast<AffineMapAttr>(maps[i]).getValue();
   };

@@ -8,6 +8,8 @@
 
 #include "HLOOp.h"
 
+#include "../UnlinkedOp.h"
+
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 
@@ -25,9 +27,7 @@ StringRef HLOOp::name() const {
   return whole;
 }
 
-InFlightDiagnostic HLOOp::error() const {
-  return op->emitError("'") << op->getName() << "' ";
-}
+InFlightDiagnostic HLOOp::error() const { return emitNamedError(op); }
 
 LogicalResult HLOOp::check(int64_t operands, int64_t results,
                            ArrayRef<StringRef> known) const {
@@ -47,17 +47,7 @@ LogicalResult HLOOp::check(int64_t operands, int64_t results,
                      << ", expected tensors of static shape, of floats or "
                         "signless integers";
   }
-  // What newer files have as properties was an attribute in older ones.
-  SmallVector<NamedAttribute> attributes(op->getDiscardableAttrs());
-  if (auto properties =
-          dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
-    llvm::append_range(attributes, properties);
-  for (NamedAttribute attribute : attributes)
-    if (StringRef name = attribute.getName().getValue();
-        !name.contains('.') && !llvm::is_contained(known, name))
-      return error() << "has the attribute '" << name
-                     << "', which is not understood";
-  return success();
+  return checkAttributes(op, known);
 }
 
 FailureOr<SmallVector<int64_t>> HLOOp::integers(StringRef attribute) const {

@@ -249,6 +249,11 @@ FailureOr<Value> ScalarEmitter::run() {
     known.append({"comparison_direction", "compare_type"});
   if (failed(op.check(entry.operands, 1, known)))
     return failure();
+  // But for what `select` chooses by, all are of one type.
+  for (unsigned i = op.name() == "select" ? 2 : 1; i < x.size(); ++i)
+    if (x[i].getType() != x[i - 1].getType())
+      return op.error() << "has operands of " << x[i - 1].getType() << " and "
+                        << x[i].getType();
   if (compares)
     return compare();
   Type first = op.operandType(0).getElementType();
@@ -276,6 +281,12 @@ FailureOr<SmallVector<Value>> mlir::ring::emitRegion(OpBuilder &b, HLOOp op,
       region.front().getNumArguments() != arguments.size())
     return op.error() << "has a region that is not one block of "
                       << arguments.size() << " arguments";
+  for (auto [inside, outside] :
+       llvm::zip(region.front().getArgumentTypes(), arguments.getTypes()))
+    if (auto tensor = dyn_cast<RankedTensorType>(inside);
+        !tensor || tensor.getRank() != 0 || tensor.getElementType() != outside)
+      return op.error() << "has a region with an argument of type " << inside
+                        << ", expected a tensor of rank 0 of " << outside;
   IRMapping scalars;
   scalars.map(region.front().getArguments(), arguments);
   for (Operation &inner : region.front()) {

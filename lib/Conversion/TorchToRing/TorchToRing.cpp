@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../UnlinkedOp.h"
+
 #include "ring/Conversion/Passes.h"
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
@@ -76,10 +78,6 @@ static bool isTorch(Operation *op) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-static InFlightDiagnostic error(Operation *op) {
-  return op->emitError("'") << op->getName() << "' ";
-}
-
 /// The op that makes the operand, if it is that constant.
 static Operation *constantAt(Operation *op, unsigned i, StringRef kind) {
   Operation *def = op->getOperand(i).getDefiningOp();
@@ -95,14 +93,16 @@ static FailureOr<bool> booleanAt(Operation *op, unsigned i) {
   if (Operation *def = constantAt(op, i, "constant.bool"))
     if (auto value = def->getAttrOfType<BoolAttr>("value"))
       return value.getValue();
-  return error(op) << "has operand " << i << " that is no constant boolean";
+  return emitNamedError(op)
+         << "has operand " << i << " that is no constant boolean";
 }
 
 static FailureOr<double> floatAt(Operation *op, unsigned i) {
   if (Operation *def = constantAt(op, i, "constant.float"))
     if (auto value = def->getAttrOfType<FloatAttr>("value"))
       return value.getValueAsDouble();
-  return error(op) << "has operand " << i << " that is no constant float";
+  return emitNamedError(op)
+         << "has operand " << i << " that is no constant float";
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,26 +159,28 @@ static FailureOr<Value> build(OpBuilder &b, Operation *op,
   for (unsigned i : {0, 1, 2}) {
     auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
     if (!type || type.getRank() != 4)
-      return error(op) << "has an operand of type "
-                       << op->getOperand(i).getType()
-                       << ", expected [batch, heads, positions, channels]";
+      return emitNamedError(op)
+             << "has an operand of type " << op->getOperand(i).getType()
+             << ", expected [batch, heads, positions, channels]";
     types.push_back(type);
   }
   RankedTensorType result = toTensor(op->getResult(0).getType());
   SmallVector<int64_t> shape(types[0].getShape());
   shape[3] = types[2].getDimSize(3);
   if (!result || result != types[0].clone(shape))
-    return error(op) << "has a result of type " << op->getResult(0).getType()
-                     << ", expected " << types[0].clone(shape);
+    return emitNamedError(op)
+           << "has a result of type " << op->getResult(0).getType()
+           << ", expected " << types[0].clone(shape);
   Value bias;
   if (attention.mask) {
     auto type =
         dyn_cast<RankedTensorType>(op->getOperand(*attention.mask).getType());
     if (!type || !type.hasStaticShape() || type.getRank() < 2 ||
         type.getRank() > 4 || type.getDimSize(type.getRank() - 1) == 1)
-      return error(op) << "has a mask of type "
-                       << op->getOperand(*attention.mask).getType()
-                       << ", expected [..., queries, keys] of static shape";
+      return emitNamedError(op)
+             << "has a mask of type "
+             << op->getOperand(*attention.mask).getType()
+             << ", expected [..., queries, keys] of static shape";
     bias = asBias(b, op->getLoc(), op->getOperand(*attention.mask));
   }
   int64_t queries = types[0].getDimSize(2), keys = types[1].getDimSize(2);
@@ -209,20 +211,21 @@ static FailureOr<Value> build(OpBuilder &b, Operation *op,
 /// query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa.
 static FailureOr<Value> convertSDPA(OpBuilder &b, Operation *op) {
   if (op->getNumOperands() != 8 || op->getNumResults() != 1)
-    return error(op) << "has " << op->getNumOperands()
-                     << " operands, expected 8";
+    return emitNamedError(op)
+           << "has " << op->getNumOperands() << " operands, expected 8";
   FailureOr<double> dropout = floatAt(op, 4);
   FailureOr<bool> causal = booleanAt(op, 5);
   if (failed(dropout) || failed(causal))
     return failure();
   if (*dropout != 0)
-    return error(op) << "has dropout, which is not supported";
+    return emitNamedError(op) << "has dropout, which is not supported";
   Attention attention;
   attention.causal = *causal;
   if (!isNone(op, 3))
     attention.mask = 3;
   if (attention.mask && *causal)
-    return error(op) << "has a mask and is causal, which PyTorch refuses";
+    return emitNamedError(op)
+           << "has a mask and is causal, which PyTorch refuses";
   if (!isNone(op, 6)) {
     FailureOr<double> scale = floatAt(op, 6);
     if (failed(scale))
@@ -249,16 +252,17 @@ static FailureOr<Value> convertONNX(OpBuilder &b, Operation *op) {
       attention.softcap = number.getValueAsDouble();
     // Says what a fourth result is, and there is none.
     else if (name != "qk_matmul_output_mode" || !integer)
-      return error(op) << "onnx.Attention has the attribute '" << name
-                       << "', which is not understood";
+      return emitNamedError(op) << "onnx.Attention has the attribute '" << name
+                                << "', which is not understood";
   }
   if (op->getNumResults() != 1 || op->getNumOperands() < 3)
-    return error(op) << "onnx.Attention has " << op->getNumResults()
-                     << " results, expected 1";
+    return emitNamedError(op) << "onnx.Attention has " << op->getNumResults()
+                              << " results, expected 1";
   for (unsigned i = 3; i < op->getNumOperands(); ++i)
     if (!isNone(op, i)) {
       if (i != 3)
-        return error(op) << "onnx.Attention has a past, which is not supported";
+        return emitNamedError(op)
+               << "onnx.Attention has a past, which is not supported";
       attention.mask = i;
     }
   auto query = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
@@ -266,12 +270,13 @@ static FailureOr<Value> convertONNX(OpBuilder &b, Operation *op) {
   if (attention.causal && query && key && query.getRank() == 4 &&
       key.getRank() == 4 &&
       (query.getDimSize(2) != key.getDimSize(2) || query.isDynamicDim(2)))
-    return error(op)
+    return emitNamedError(op)
            << "onnx.Attention is causal with other numbers of queries "
               "and keys, which is not supported";
   if (attention.softcap != 0 && (attention.causal || attention.mask))
-    return error(op) << "onnx.Attention has a softcap and a mask, which is not "
-                        "supported";
+    return emitNamedError(op)
+           << "onnx.Attention has a softcap and a mask, which is not "
+              "supported";
   return build(b, op, attention);
 }
 
@@ -329,9 +334,10 @@ static LogicalResult convertFunction(func::FuncOp function) {
              called.getValue() == "onnx.Attention")
       result = convertONNX(b, &op);
     else if (name == "operator" && called)
-      return error(&op) << "\"" << called.getValue() << "\" is not supported";
+      return emitNamedError(&op)
+             << "\"" << called.getValue() << "\" is not supported";
     else
-      return error(&op) << "is not supported";
+      return emitNamedError(&op) << "is not supported";
     if (failed(result))
       return failure();
     op.getResult(0).replaceAllUsesWith(*result);
@@ -339,7 +345,7 @@ static LogicalResult convertFunction(func::FuncOp function) {
   }
   for (Operation *constant : llvm::reverse(constants)) {
     if (!constant->use_empty())
-      return error(constant) << "is used by an op of another dialect";
+      return emitNamedError(constant) << "is used by an op of another dialect";
     constant->erase();
   }
   return success();

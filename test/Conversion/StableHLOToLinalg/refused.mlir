@@ -179,3 +179,22 @@ func.func @gather(%x: tensor<8x4xf32>, %i: tensor<3xi64>) -> tensor<3x4xf32> {
   %y = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [7], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<8x4xf32>, tensor<3xi64>) -> tensor<3x4xf32>
   return %y : tensor<3x4xf32>
 }
+
+// -----
+
+func.func @select_of_two_types(%c: tensor<8xi1>, %x: tensor<8xf32>, %z: tensor<8xf64>) -> tensor<8xf32> {
+  // expected-error @+1 {{'stablehlo.select' has operands of 'f32' and 'f64'}}
+  %y = "stablehlo.select"(%c, %x, %z) : (tensor<8xi1>, tensor<8xf32>, tensor<8xf64>) -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+func.func @region_type(%x: tensor<8xf32>, %z: tensor<f32>) -> tensor<f32> {
+  // expected-error @+1 {{'stablehlo.reduce' has a region with an argument of type 'tensor<f64>', expected a tensor of rank 0 of 'f32'}}
+  %y = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+    "stablehlo.return"(%a) : (tensor<f64>) -> ()
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}

@@ -4,6 +4,7 @@ from .mutation import Mutation, lit
 
 HLO = "lib/Conversion/StableHLOToLinalg/"
 OP = HLO + "HLOOp.cpp"
+UNLINKED = "lib/Conversion/UnlinkedOp.h"
 SCALARS = HLO + "Scalars.cpp"
 TENSORS = HLO + "StableHLOToLinalg.cpp"
 ATTENTION = "lib/Conversion/AttentionToLinalg/AttentionToLinalg.cpp"
@@ -21,9 +22,9 @@ NOT_FROM_TORCH = lit("Conversion/TorchToRing/refused.mlir")
 
 MUTATIONS = [
     Mutation(
-        "hlo-unknown-attributes",
-        "an attribute that is not understood is ignored",
-        OP,
+        "unknown-attributes",
+        "an attribute of another dialect's op that is not understood is ignored",
+        UNLINKED,
         "!name.contains('.') && !llvm::is_contained(known, name)",
         "false",
         REFUSED,
@@ -132,14 +133,6 @@ MUTATIONS = [
         ATTENTION,
         "!llvm::equal(op->getRegion(0).front().back().getOperands(),\n"
         "                   op->getRegion(0).getArguments())",
-        "false",
-        NOT_SPELLED,
-    ),
-    Mutation(
-        "attention-attribute-ignored",
-        "an attribute that is not understood is ignored",
-        ATTENTION,
-        "!name.contains('.') && !llvm::is_contained(known, name)",
         "false",
         NOT_SPELLED,
     ),
