@@ -39,7 +39,7 @@ def run(name, ranks, layout):
 
 
 names = sorted(os.listdir(FOLDER))
-assert len(names) >= 23
+assert len(names) >= 25
 with ThreadPoolExecutor(2) as pool:
     for future in [pool.submit(run, name, *how) for name in names for how in RUNS]:
         future.result()

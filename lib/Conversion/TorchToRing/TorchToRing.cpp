@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TorchTensors.h"
+
 #include "../UnlinkedOp.h"
 
 #include "ring/Conversion/Passes.h"
@@ -14,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -78,19 +81,12 @@ static bool isTorch(Operation *op) {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// The op that makes the operand, if it is that constant.
-static Operation *constantAt(Operation *op, unsigned i, StringRef kind) {
-  Operation *def = op->getOperand(i).getDefiningOp();
-  return def && isTorch(def) && def->getName().stripDialect() == kind ? def
-                                                                      : nullptr;
-}
-
 static bool isNone(Operation *op, unsigned i) {
-  return constantAt(op, i, "constant.none");
+  return getTorchOperand(op, i, "constant.none");
 }
 
 static FailureOr<bool> booleanAt(Operation *op, unsigned i) {
-  if (Operation *def = constantAt(op, i, "constant.bool"))
+  if (Operation *def = getTorchOperand(op, i, "constant.bool"))
     if (auto value = def->getAttrOfType<BoolAttr>("value"))
       return value.getValue();
   return emitNamedError(op)
@@ -98,7 +94,7 @@ static FailureOr<bool> booleanAt(Operation *op, unsigned i) {
 }
 
 static FailureOr<double> floatAt(Operation *op, unsigned i) {
-  if (Operation *def = constantAt(op, i, "constant.float"))
+  if (Operation *def = getTorchOperand(op, i, "constant.float"))
     if (auto value = def->getAttrOfType<FloatAttr>("value"))
       return value.getValueAsDouble();
   return emitNamedError(op)
@@ -284,6 +280,17 @@ static FailureOr<Value> convertONNX(OpBuilder &b, Operation *op) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Constants, lists of them and shapes: ops that have them as operands look at
+/// what makes them.
+static bool isReadByOthers(Operation *op, StringRef name) {
+  if (name.starts_with("constant.") || name == "prim.ListConstruct")
+    return true;
+  auto value = op->getAttrOfType<ElementsAttr>("torch.onnx.value");
+  return name == "onnx.Constant" && value &&
+         isa<IntegerType>(value.getElementType()) &&
+         !value.getElementType().isInteger(1);
+}
+
 static LogicalResult convertFunction(func::FuncOp function) {
   auto convertTypes = [&](TypeRange types,
                           SmallVector<Type> &converted) -> LogicalResult {
@@ -321,25 +328,32 @@ static LogicalResult convertFunction(func::FuncOp function) {
       continue;
     }
     StringRef name = op.getName().stripDialect();
-    if (name.starts_with("constant.")) {
+    auto called = op.getAttrOfType<StringAttr>("name");
+    if (name == "operator" && called)
+      name = called.getValue();
+    if (isReadByOthers(&op, name)) {
       constants.push_back(&op);
       continue;
     }
     OpBuilder b(&op);
-    auto called = op.getAttrOfType<StringAttr>("name");
-    FailureOr<Value> result = failure();
+    FailureOr<Value> result = Value();
+    RankedTensorType type = op.getNumResults() == 1
+                                ? toTensor(op.getResult(0).getType())
+                                : RankedTensorType();
     if (name == "aten.scaled_dot_product_attention")
       result = convertSDPA(b, &op);
-    else if (name == "operator" && called &&
-             called.getValue() == "onnx.Attention")
+    else if (name == "onnx.Attention")
       result = convertONNX(b, &op);
-    else if (name == "operator" && called)
-      return emitNamedError(&op)
-             << "\"" << called.getValue() << "\" is not supported";
-    else
-      return emitNamedError(&op) << "is not supported";
+    else if (type && type.hasStaticShape())
+      result = convertTensorOp(b, &op, name, type);
     if (failed(result))
       return failure();
+    if (!*result || (*result).getType() != type) {
+      InFlightDiagnostic diag = emitNamedError(&op);
+      if (called)
+        diag << called << " ";
+      return diag << "is not supported";
+    }
     op.getResult(0).replaceAllUsesWith(*result);
     op.erase();
   }

@@ -66,3 +66,29 @@ func.func @onnx_softcap(%q: !torch.vtensor<[1,4,8,32],f32>) -> !torch.vtensor<[1
     : (!torch.vtensor<[1,4,8,32],f32>, !torch.vtensor<[1,4,8,32],f32>, !torch.vtensor<[1,4,8,32],f32>) -> !torch.vtensor<[1,4,8,32],f32>
   return %o : !torch.vtensor<[1,4,8,32],f32>
 }
+
+// -----
+
+// A decomposed attention is recognised once it is linalg; a constant of one
+// number may lie in a resource.
+// RUN: ring-opt %s --allow-unregistered-dialect --split-input-file \
+// RUN:   --pass-pipeline='builtin.module(convert-torch-to-ring,func.func(ring-raise-attention))' | FileCheck %s --check-prefix=RAISED
+// CHECK-LABEL: func @decomposed
+// RAISED-LABEL: func @decomposed
+// RAISED: ring.attention %{{.*}}, %{{.*}}, %{{.*}} scale(5.000000e-01)
+!t = !torch.vtensor<[3,8,4],f32>
+!p = !torch.vtensor<[3,8,8],f32>
+func.func @decomposed(%q: !t, %k: !t, %v: !t) -> !t {
+  %half = "torch.operator"() <{name = "onnx.Constant"}> {torch.onnx.value = dense_resource<half> : tensor<1xf32>} : () -> !torch.vtensor<[1],f32>
+  %kt = "torch.operator"(%k) <{name = "onnx.Transpose"}> {torch.onnx.perm = [0 : si64, 2 : si64, 1 : si64]} : (!t) -> !torch.vtensor<[3,4,8],f32>
+  %s = "torch.aten.bmm"(%q, %kt) : (!t, !torch.vtensor<[3,4,8],f32>) -> !p
+  %scaled = "torch.operator"(%s, %half) <{name = "onnx.Mul"}> : (!p, !torch.vtensor<[1],f32>) -> !p
+  %last = "torch.constant.int"() <{value = -1 : i64}> : () -> !torch.int
+  %no = "torch.constant.bool"() <{value = false}> : () -> !torch.bool
+  %w = "torch.aten._softmax"(%scaled, %last, %no) : (!p, !torch.int, !torch.bool) -> !p
+  %o = "torch.aten.bmm"(%w, %v) : (!p, !t) -> !t
+  return %o : !t
+}
+{-#
+  dialect_resources: { builtin: { half: "0x040000000000003F" } }
+#-}

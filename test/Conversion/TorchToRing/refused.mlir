@@ -108,3 +108,51 @@ func.func @complex(%q: !torch.vtensor<[1,4],complex<f32>>) {
   // expected-error @-1 {{takes or gives '!torch.vtensor<[1,4],complex<f32>>', which is not understood}}
   return
 }
+
+// -----
+
+!t = !torch.vtensor<[3,8,4],f32>
+func.func @alpha(%x: !t) -> !t {
+  %two = "torch.constant.int"() <{value = 2 : i64}> : () -> !torch.int
+  // expected-error @+1 {{'torch.aten.add.Tensor' with these operands is not supported}}
+  %o = "torch.aten.add.Tensor"(%x, %x, %two) : (!t, !t, !torch.int) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = !torch.vtensor<[3,8,4],f32>
+func.func @product(%x: !t) -> !t {
+  // expected-error @+1 {{'torch.aten.bmm' with these operands is not supported}}
+  %o = "torch.aten.bmm"(%x, %x) : (!t, !t) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = !torch.vtensor<[3,8,4],f32>
+func.func @axis(%x: !t) -> !t {
+  %three = "torch.constant.int"() <{value = 3 : i64}> : () -> !torch.int
+  %no = "torch.constant.bool"() <{value = false}> : () -> !torch.bool
+  // expected-error @+1 {{'torch.aten._softmax' with these operands is not supported}}
+  %o = "torch.aten._softmax"(%x, %three, %no) : (!t, !torch.int, !torch.bool) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = !torch.vtensor<[3,8,4],f32>
+func.func @permutation(%x: !t) -> !t {
+  // expected-error @+1 {{'torch.operator' with these operands is not supported}}
+  %o = "torch.operator"(%x) <{name = "onnx.Transpose"}> {torch.onnx.perm = [0 : si64, 0 : si64, 1 : si64]} : (!t) -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = !torch.vtensor<[?,8,4],f32>
+func.func @dynamic(%x: !t) -> !t {
+  // expected-error @+1 {{'torch.aten.mul.Tensor' is not supported}}
+  %o = "torch.aten.mul.Tensor"(%x, %x) : (!t, !t) -> !t
+  return %o : !t
+}

@@ -11,6 +11,7 @@ ATTENTION = "lib/Conversion/AttentionToLinalg/AttentionToLinalg.cpp"
 DEFINITION = "lib/Conversion/AttentionToLinalg/SoftmaxAttention.cpp"
 
 TORCH = "lib/Conversion/TorchToRing/TorchToRing.cpp"
+TORCH_TENSORS = "lib/Conversion/TorchToRing/TorchTensors.cpp"
 
 NUMBERS = lit("Integration/stablehlo_ops.py")
 REFUSED = lit("Conversion/StableHLOToLinalg/refused.mlir")
@@ -183,5 +184,22 @@ MUTATIONS = [
         "attention.emptyRows = EmptyRows::NaN;",
         "",
         FROM_TORCH,
+    ),
+    Mutation(
+        "torch-alpha-ignored",
+        "aten.add takes alpha for 1",
+        TORCH_TENSORS,
+        "return isOne(2) ? binary",
+        "return true ? binary",
+        NOT_FROM_TORCH,
+    ),
+    Mutation(
+        "torch-where-swapped",
+        "aten.where chooses the other operand",
+        TORCH_TENSORS,
+        "arith::SelectOp::create(nested, loc, e[0], e[1],\n"
+        "                                                      e[2])",
+        "arith::SelectOp::create(nested, loc, e[0], e[2], e[1])",
+        lit("Integration/exported_models.py"),
     ),
 ]

@@ -12,7 +12,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertTorchToRingPass : Pass<"convert-torch-to-ring", "::mlir::ModuleOp"> {
-  let summary = "lower attention of the torch dialect, and its types";
+  let summary = "lower attention of the torch dialect, ONNX, and their types";
   let description = [{
     The torch dialect is not linked: its ops are matched by name, in generic
     form, and its types by their text. In a function that has any,
@@ -22,13 +22,15 @@ def ConvertTorchToRingPass : Pass<"convert-torch-to-ring", "::mlir::ModuleOp"> {
     | op | becomes |
     |---|---|
     | `torch.aten.scaled_dot_product_attention` | `ring.attention`; a row that sees nothing gives 0. `attn_mask` is a bias, one of booleans is 0 or -inf. Dropout has to be 0. Fewer heads of keys than of queries are grouped ones |
+    | `_softmax`, `add`, `all.dim`, `bmm`, `clone`, `div`, `eq.Scalar`, `expand`, `full_like`, `matmul`, `mul`, `permute`, `reshape`, `view`, `where.self` of `torch.aten`; `Add`, `Constant`, `Div`, `MatMul`, `Mul`, `Reshape`, `Softmax`, `Transpose` of ONNX | linalg, which `ring-raise-attention` recognises |
     | `torch.operator "onnx.Attention"` of rank 4 | `ring.attention`; a row that sees nothing gives NaN. `softcap` is supported without a mask, `is_causal` for as many queries as keys |
 
     Anything else of the dialect is an error at the op.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::ring::RingDialect", "::mlir::tensor::TensorDialect"];
+    "::mlir::math::MathDialect", "::mlir::ring::RingDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 #endif // RING_CONVERSION_TORCHTORING_PASSES_TD

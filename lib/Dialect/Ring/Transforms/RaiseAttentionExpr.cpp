@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -234,14 +235,32 @@ Expr *ExprContext::expand(Expr *expr) {
   return expansions[expr] = expansion;
 }
 
+/// The value of a constant, also of one number in a resource; others stay
+/// there.
+static DenseElementsAttr getDenseConstant(Value value) {
+  DenseElementsAttr dense;
+  DenseResourceElementsAttr resource;
+  if (matchPattern(value, m_Constant(&dense)))
+    return dense;
+  if (!matchPattern(value, m_Constant(&resource)) ||
+      resource.getNumElements() != 1)
+    return {};
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  bool isSplat = false;
+  if (!blob || !DenseElementsAttr::isValidRawBuffer(resource.getType(),
+                                                    blob->getData(), isSplat))
+    return {};
+  return DenseElementsAttr::getFromRawBuffer(resource.getType(),
+                                             blob->getData());
+}
+
 Expr *ExprContext::expandLoad(Expr *expr) {
   Operation *def = expr->op;
   auto type = dyn_cast<RankedTensorType>(expr->value.getType());
   if (!def || !type ||
       static_cast<int64_t>(expr->indices.size()) != type.getRank())
     return nullptr;
-  DenseElementsAttr dense;
-  if (matchPattern(expr->value, m_Constant(&dense)))
+  if (DenseElementsAttr dense = getDenseConstant(expr->value))
     return dense.isSplat() ? create({Expr::Kind::Constant,
                                      def,
                                      expr->value,
