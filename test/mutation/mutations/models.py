@@ -197,8 +197,7 @@ MUTATIONS = [
         "torch-where-swapped",
         "aten.where chooses the other operand",
         TORCH_TENSORS,
-        "arith::SelectOp::create(nested, loc, e[0], e[1],\n"
-        "                                                      e[2])",
+        "arith::SelectOp::create(nested, loc, e[0], e[1], e[2])",
         "arith::SelectOp::create(nested, loc, e[0], e[2], e[1])",
         lit("Integration/exported_models.py"),
     ),
