@@ -197,4 +197,20 @@ MUTATIONS = [
         "if (false)",
         DATA,
     ),
+    Mutation(
+        "raise-finite-data-beside-positions",
+        "a mask of data by a finite score is raised beside one of positions",
+        MATCH,
+        "if (condition && std::isfinite(condition->fill) && masks > 0)",
+        "if (false)",
+        DATA,
+    ),
+    Mutation(
+        "raise-bias-after-replacement",
+        "a bias that is added to replaced scores is replaced with them",
+        MATCH,
+        "if (this->condition || bias || scale != 1)",
+        "if (this->condition || scale != 1)",
+        DATA,
+    ),
 ]

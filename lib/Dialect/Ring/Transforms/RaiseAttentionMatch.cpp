@@ -393,9 +393,9 @@ LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
     mismatch = asPositions;
     return failure();
   }
-  if (this->condition || scale != 1)
-    return fail(mask,
-                "the scores are replaced twice, or multiplied after that");
+  // What ring.attention replaces is the biased score.
+  if (this->condition || bias || scale != 1)
+    return fail(mask, "scores are replaced twice, or changed after that");
   this->condition = ScoreData{condition, negated, fill};
   asTensor = asPositions;
   return success();
@@ -419,9 +419,10 @@ LogicalResult AttentionMatcher::addBias(Expr *summand) {
   if (!summand->isLoad())
     return fail(summand,
                 "what is added to the scores is no mask and no tensor");
-  if (bias || condition || scale != 1)
-    return fail(summand, "the scores have more than one bias, or one that is "
-                         "multiplied or that a mask of data comes before");
+  if (bias || scale != 1)
+    return fail(
+        summand,
+        "the scores have more than one bias, or one that is multiplied");
   bias = ScoreData{summand};
   return success();
 }
@@ -545,6 +546,11 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
   if (hidesByFiniteScore && (bias || condition))
     return fail(maskOp, "pairs are hidden by a finite score beside a bias or a "
                         "mask of data");
+  // A pair that both hide has the finite score, or -inf: which, and so where
+  // the weights of a row are that is hidden all along, depends on their order.
+  if (condition && std::isfinite(condition->fill) && masks > 0)
+    return fail(maskOp, "a mask of positions beside a mask of data by a finite "
+                        "score");
   auto read = [&](const std::optional<ScoreData> &data, Type type,
                   std::optional<OperandRead> &place) -> LogicalResult {
     if (data)

@@ -75,6 +75,17 @@
 // RUN: sed %{chosen} -e 's/%%near = .*/%%near = arith.andi %%visible, %%data : i1/; s/select %%visible, %%0, %%ninf/select %%near, %%0, %%low/; s/%%three = /%%low = arith.constant -3.0e38 : f32\n  %%three = /' %{generic} | %{raise} 2>&1 \
 // RUN:   | %{check} FINITEBOTH --implicit-check-not="= ring.attention"
 // FINITEBOTH: Remark="softmax left as it is: the mask is not computed from positions"
+// Nor where the positions are another mask, inside of it.
+// RUN: sed %{chosen} -e 's/%%masked = .*/%%inner = arith.select %%visible, %%0, %%ninf : f32\n    %%masked = arith.select %%data, %%inner, %%low : f32/; s/%%three = /%%low = arith.constant -3.0e38 : f32\n  %%three = /' %{generic} | %{raise} 2>&1 \
+// RUN:   | %{check} INSIDE --implicit-check-not="= ring.attention"
+// INSIDE: a mask of positions beside a mask of data by a finite score", op=arith.select
+// A bias is replaced with the score, so it has to be added before.
+// DEFINE: %{biased} = -e 's/%%eo: !output)/%%eo: !output, %%c: tensor<2x8xi1>)/; s/ins(%%dot : !pairs) outs(%%es : !pairs)/ins(%%dot, %%c, %%es : !pairs, tensor<2x8xi1>, !pairs) outs(%%es : !pairs)/; s/\[#pair, #pair\],/[#pair, affine_map<(b, h, q, k) -> (b, k)>, #pair, #pair],/; s/^  ^bb0(%%x: f32, %%out: f32):/  ^bb0(%%x: f32, %%data: i1, %%bias: f32, %%out: f32):/'
+// RUN: sed %{biased} -e 's/%%masked = .*/%%sum = arith.addf %%0, %%bias : f32\n    %%masked = arith.select %%data, %%sum, %%ninf : f32/' %{generic} | %{raise} | %{check} BEFORE
+// BEFORE: ring.attention %arg0, %arg1, %arg2 bias(%arg3) scale(2.500000e-01) empty_rows(nan) score {
+// RUN: sed %{biased} -e 's/%%masked = .*/%%inner = arith.select %%data, %%0, %%ninf : f32\n    %%masked = arith.addf %%inner, %%bias : f32/' %{generic} | %{raise} 2>&1 \
+// RUN:   | %{check} AFTERWARDS --implicit-check-not="= ring.attention"
+// AFTERWARDS: scores are replaced twice, or changed after that", op=arith.select
 // A bias beside a finite mask: where all that a query sees is -inf, it would be
 // the mean of what the mask hides.
 // RUN: sed -e 's/%%masked = .*/%%biased = arith.addf %%0, %%data : f32\n    %%masked = arith.select %%visible, %%biased, %%low : f32/; s/ins(%%dot : !pairs) outs(%%es : !pairs)/ins(%%dot, %%es : !pairs, !pairs) outs(%%es : !pairs)/; s/\[#pair, #pair\],/[#pair, #pair, #pair],/; s/^  ^bb0(%%x: f32, %%out: f32):/  ^bb0(%%x: f32, %%data: f32, %%out: f32):/; s/%%three = /%%low = arith.constant -3.0e38 : f32\n  %%three = /' \
