@@ -153,8 +153,8 @@ MUTATIONS = [
         "raise-finite-parts",
         "of a finite mask, parts are positional and parts data",
         MATCH,
-        "std::isinf(fill) && parts->kind == Expr::Kind::Apply &&",
-        "parts->kind == Expr::Kind::Apply &&",
+        "std::isinf(fill) && isConjunction(parts, negated)",
+        "isConjunction(parts, negated)",
         DATA,
     ),
     Mutation(

@@ -205,6 +205,13 @@ VisiblePairs::evaluate(ExprContext &context, Expr *expr,
 // Conditions
 //===----------------------------------------------------------------------===//
 
+bool mlir::ring::isConjunction(const Expr *condition, bool negated) {
+  // not(a or b) = not a and not b.
+  return condition->kind == Expr::Kind::Apply &&
+         (negated ? isa<arith::OrIOp>(condition->op)
+                  : isa<arith::AndIOp>(condition->op));
+}
+
 LogicalResult VisiblePairs::requireNotPositive(const Linear &linear,
                                                Expr *source,
                                                Mismatch &mismatch) {
@@ -238,9 +245,7 @@ LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
   };
   if (condition->kind != Expr::Kind::Apply)
     return fail("the mask is not computed from positions");
-  // not(a or b) = not a and not b.
-  if (negated ? isa<arith::OrIOp>(condition->op)
-              : isa<arith::AndIOp>(condition->op))
+  if (isConjunction(condition, negated))
     return success(succeeded(restrict(context, condition->operands[0], negated,
                                       mismatch)) &&
                    succeeded(restrict(context, condition->operands[1], negated,

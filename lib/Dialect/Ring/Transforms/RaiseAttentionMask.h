@@ -35,6 +35,10 @@ template <typename OpTy> Expr *getApplied(ExprContext &context, Expr *expr) {
                                                                 : nullptr;
 }
 
+/// True iff a resolved condition (its negation where `negated`) holds where
+/// those of both its operands do.
+bool isConjunction(const Expr *condition, bool negated);
+
 /// The value of a constant of f16, bf16, f32 or f64, through conversions. Of a
 /// constant that is rounded to a narrower type, the value before rounding: that
 /// is what was meant, and it is at most half a unit in the last place away.

@@ -384,8 +384,7 @@ LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
   // Of several conditions that hide by -inf, each hides by itself. Beside a
   // finite score, which rows are empty would depend on all of them.
   Expr *parts = context.resolve(condition);
-  if (std::isinf(fill) && parts->kind == Expr::Kind::Apply &&
-      (negated ? isa<arith::OrIOp>(parts->op) : isa<arith::AndIOp>(parts->op)))
+  if (std::isinf(fill) && isConjunction(parts, negated))
     return success(
         succeeded(hideByData(parts->operands[0], negated, fill, mask)) &&
         succeeded(hideByData(parts->operands[1], negated, fill, mask)));
@@ -407,8 +406,7 @@ void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
   Expr *parts = context.resolve(condition);
   Mismatch before = mismatch;
   if (succeeded(hide(condition, negated, -INFINITY, mask)) ||
-      parts->kind != Expr::Kind::Apply ||
-      !(negated ? isa<arith::OrIOp>(parts->op) : isa<arith::AndIOp>(parts->op)))
+      !isConjunction(parts, negated))
     return;
   for (Expr *part : parts->operands)
     hideParts(part, negated, mask);
