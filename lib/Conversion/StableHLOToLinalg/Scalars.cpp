@@ -25,7 +25,6 @@ public:
       : b(b), op(op), x(operands), loc(op->getLoc()),
         type(op.resultType().getElementType()) {}
 
-  /// Null where the op is not defined for the element types.
   FailureOr<Value> run();
 
 private:
@@ -37,6 +36,7 @@ private:
   };
   static const llvm::StringMap<Entry> &table();
   friend bool mlir::ring::isElementwise(HLOOp);
+  friend LogicalResult mlir::ring::checkElementwise(HLOOp);
 
   template <typename Op> Value unary() { return Op::create(b, loc, x[0]); }
   template <typename Op> Value binary() {
@@ -242,19 +242,12 @@ FailureOr<Value> ScalarEmitter::compare() {
 
 FailureOr<Value> ScalarEmitter::run() {
   const Entry &entry = table().find(op.name())->second;
-  // How exact a result has to be: it is as exact as can be.
-  SmallVector<StringRef> known = {"result_accuracy"};
-  bool compares = op.name() == "compare";
-  if (compares)
-    known.append({"comparison_direction", "compare_type"});
-  if (failed(op.check(entry.operands, 1, known)))
-    return failure();
   // But for what `select` chooses by, all are of one type.
   for (unsigned i = op.name() == "select" ? 2 : 1; i < x.size(); ++i)
     if (x[i].getType() != x[i - 1].getType())
       return op.error() << "has operands of " << x[i - 1].getType() << " and "
                         << x[i].getType();
-  if (compares)
+  if (op.name() == "compare")
     return compare();
   Type first = op.operandType(0).getElementType();
   Emit emit = isa<FloatType>(first) ? entry.onFloats
@@ -267,6 +260,15 @@ FailureOr<Value> ScalarEmitter::run() {
 
 bool mlir::ring::isElementwise(HLOOp op) {
   return ScalarEmitter::table().contains(op.name());
+}
+
+LogicalResult mlir::ring::checkElementwise(HLOOp op) {
+  // How exact a result has to be: it is as exact as can be.
+  SmallVector<StringRef> known = {"result_accuracy"};
+  if (op.name() == "compare")
+    known.append({"comparison_direction", "compare_type"});
+  unsigned operands = ScalarEmitter::table().find(op.name())->second.operands;
+  return op.check(operands, 1, known);
 }
 
 FailureOr<Value> mlir::ring::emitScalar(OpBuilder &b, HLOOp op,
@@ -303,6 +305,7 @@ FailureOr<SmallVector<Value>> mlir::ring::emitRegion(OpBuilder &b, HLOOp op,
       return operands;
     DenseElementsAttr constant;
     if (inner.getName().getStringRef() == "stablehlo.constant" &&
+        inner.getNumResults() == 1 &&
         (constant = inner.getAttrOfType<DenseElementsAttr>("value")) &&
         constant.getNumElements() == 1) {
       scalars.map(inner.getResult(0),
@@ -314,6 +317,8 @@ FailureOr<SmallVector<Value>> mlir::ring::emitRegion(OpBuilder &b, HLOOp op,
     if (!HLOOp::isHLO(&inner) || !isElementwise(HLOOp(&inner)))
       return inner.emitError("'") << inner.getName() << "' in a region of '"
                                   << op->getName() << "' is not supported";
+    if (failed(checkElementwise(HLOOp(&inner))))
+      return failure();
     FailureOr<Value> scalar = emitScalar(b, HLOOp(&inner), operands);
     if (failed(scalar))
       return failure();

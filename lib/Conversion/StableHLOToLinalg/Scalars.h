@@ -19,8 +19,13 @@ namespace mlir::ring {
 /// its operands at the same place (operands of rank 0: of their only one).
 bool isElementwise(HLOOp op);
 
-/// That function of one element of each operand. An error at the op where it is
-/// not defined for the element types, or an attribute is not understood.
+/// An error at an elementwise op of other operands, results or attributes than
+/// it takes.
+LogicalResult checkElementwise(HLOOp op);
+
+/// That function of one element of each operand of an op for which
+/// `checkElementwise` holds. An error at the op where it is not defined for the
+/// element types, or what an attribute says is not understood.
 FailureOr<Value> emitScalar(OpBuilder &b, HLOOp op, ValueRange operands);
 
 /// The function on scalars that the region of a reduction is: block arguments

@@ -115,8 +115,7 @@ Value Converter::parallel(
 //===----------------------------------------------------------------------===//
 
 FailureOr<Value> Converter::elementwise() {
-  if (failed(op.check(
-          -1, 1, {"result_accuracy", "comparison_direction", "compare_type"})))
+  if (failed(checkElementwise(op)))
     return failure();
   RankedTensorType type = op.resultType();
   SmallVector<AffineMap> maps;

@@ -198,3 +198,15 @@ func.func @region_type(%x: tensor<8xf32>, %z: tensor<f32>) -> tensor<f32> {
   }) : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// -----
+
+func.func @region_without_results(%x: tensor<8xf32>, %z: tensor<f32>) -> tensor<f32> {
+  %y = "stablehlo.reduce"(%x, %z) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    // expected-error @+1 {{'stablehlo.add' has 0 results, expected 1}}
+    "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> ()
+    "stablehlo.return"(%a) : (tensor<f32>) -> ()
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
