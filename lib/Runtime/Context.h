@@ -66,9 +66,10 @@ struct ring_context {
   std::unique_ptr<ring::runtime::Transport> transport;
   enum class Stage { Created, Running, Ended } stage = Stage::Created;
   ring_status status = RING_OK;
-  int64_t round = -1;                ///< the last one launched
-  int64_t issued = 0;                ///< transfers started in this run
-  std::vector<int64_t> visiblePairs; ///< by round of this run
+  int64_t round = -1; ///< the last one launched
+  int64_t issued = 0; ///< transfers started in this run
+  /// By program of this run and by round.
+  std::vector<std::vector<int64_t>> visiblePairs;
   std::map<ring_ticket, ring::runtime::OpenTransfer> open;
 };
 

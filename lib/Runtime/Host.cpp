@@ -104,14 +104,18 @@ void ring_host::beginRun() {
     context->account->beginRun();
 }
 
-/// Raises the balances to those of the run that has just ended.
-static void recordBalance(ring_host &host) {
+/// Raises the balances to those of the `index`-th program of the run that has
+/// just ended.
+static void recordBalance(ring_host &host, size_t index) {
   int64_t all = 0, busiest = 0;
   std::vector<int64_t> busiestOfRound;
   for (const auto &context : host.contexts) {
     int64_t ofRank = 0;
-    for (size_t round = 0; round < context->visiblePairs.size(); ++round) {
-      int64_t pairs = context->visiblePairs[round];
+    if (index >= context->visiblePairs.size()) // it failed
+      continue;
+    const std::vector<int64_t> &byRound = context->visiblePairs[index];
+    for (size_t round = 0; round < byRound.size(); ++round) {
+      int64_t pairs = byRound[round];
       ofRank += pairs;
       if (round >= busiestOfRound.size())
         busiestOfRound.resize(round + 1);
@@ -176,7 +180,8 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
       context->account->freeBlocks();
 
   ++host->runs;
-  recordBalance(*host);
+  for (size_t i = 0; i < host->contexts[0]->visiblePairs.size(); ++i)
+    recordBalance(*host, i);
   host->seconds += std::chrono::duration<double>(Clock::now() - called).count();
   if (std::optional<Failure> failure = host->contexts[0]->transport->failure())
     return host->conclude({failure->status, failure->message});

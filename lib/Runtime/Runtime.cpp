@@ -62,8 +62,9 @@ ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
                        uint64_t fingerprint, const char *program) {
   if (context->status != RING_OK)
     return context->status;
-  if (context->stage != ring_context::Stage::Created)
-    return context->fail({RING_ERROR_USAGE, "ring_begin was called before"});
+  if (context->stage == ring_context::Stage::Running)
+    return context->fail(
+        {RING_ERROR_USAGE, "ring_begin was called before, without ring_end"});
   if (Result result = checkRanks(ranks, context->size); result.failed())
     return context->fail(result);
   Clock::time_point called = Clock::now();
@@ -73,6 +74,8 @@ ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
   if (result.failed())
     return context->fail(result);
   context->stage = ring_context::Stage::Running;
+  context->round = -1;
+  context->visiblePairs.emplace_back();
   return RING_OK;
 }
 
@@ -327,9 +330,12 @@ ring_status ring_parallel_for(ring_context *context, const char *name,
   int64_t visiblePairs = context->account->takeVisiblePairs();
   if (round >= 0) {
     context->round = round;
-    if (static_cast<size_t>(round) >= context->visiblePairs.size())
-      context->visiblePairs.resize(round + 1);
-    context->visiblePairs[round] += visiblePairs;
+    if (context->visiblePairs.empty()) // outside ring_begin and ring_end
+      context->visiblePairs.emplace_back();
+    std::vector<int64_t> &ofProgram = context->visiblePairs.back();
+    if (static_cast<size_t>(round) >= ofProgram.size())
+      ofProgram.resize(round + 1);
+    ofProgram[round] += visiblePairs;
   }
   context->trace.compute(name, round, called, Clock::now());
   return RING_OK;

@@ -61,7 +61,8 @@ int32_t ring_size(const ring_context *context);
 /* Which of the process's ranks this is, 0 to local ranks - 1. */
 int32_t ring_local_index(const ring_context *context);
 
-/* First call of every rank function, once in a run. Compares `ranks` with the
+/* First call of every rank function with rounds. A run may call several, one
+ * after another, each from ring_begin to ring_end. Compares `ranks` with the
  * ring's size and `fingerprint` (N, layout, shapes, types, mask) with the other
  * ranks', before the first transfer. `slots` is how many transfers the program
  * keeps in flight; a transport that copies allocates so many, `threads` none.
@@ -69,18 +70,19 @@ int32_t ring_local_index(const ring_context *context);
  * "; " separates: those that differ are part of the message. */
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
                        uint64_t fingerprint, const char *program);
-/* After ring_begin, for each argument of the rank function that is a tensor:
+/* For each argument of a rank function that is a tensor, first or after
+ * ring_begin:
  * RING_ERROR_USAGE where its sizes are not the `dims` that the program was
  * compiled for (below 0: any that is not negative), or where it has elements
  * and no memory. `argument` counts from 0, without the context. */
 ring_status ring_check_argument(ring_context *context, int32_t argument,
                                 const void *data, int32_t dims,
                                 const int64_t *sizes, const int64_t *expected);
-/* Last call: returns when all ranks have passed their last round, so that what
- * a rank lent to its peers may be freed. A transfer that was not waited for is
- * RING_ERROR_USAGE. Also called on the way out of a failed program, with its
- * status, which it returns; then too it stays until no peer reads what this
- * rank lent, but no longer than the deadline. */
+/* Last call of such a function: returns when all ranks have passed their last
+ * round, so that what a rank lent to its peers may be freed. A transfer that
+ * was not waited for is RING_ERROR_USAGE. Also called on the way out of a
+ * failed program, with its status, which it returns; then too it stays until no
+ * peer reads what this rank lent, but no longer than the deadline. */
 ring_status ring_end(ring_context *context, ring_status status);
 
 /* Asynchronous ppermute, shift +1 in ring order: sends `tensors` (one message

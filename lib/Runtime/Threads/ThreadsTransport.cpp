@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -64,7 +65,7 @@ private:
 
 struct RankState {
   std::condition_variable changed;
-  bool begun = false, ended = false;
+  int64_t begun = 0, ended = 0; ///< programs; a run may have several
   Program program;
   MessageRef first = std::make_shared<Message>(); ///< what it first sent
   std::map<int32_t, Mailbox> mailboxes;           ///< by sender
@@ -89,12 +90,14 @@ struct ThreadsRing {
     for (RankState &state : ranks)
       state.changed.notify_all();
   }
-  bool all(bool RankState::*flag) const {
-    return std::all_of(ranks.begin(), ranks.end(),
-                       [&](const RankState &state) { return state.*flag; });
+  /// True iff every rank has begun, or ended, so many programs.
+  bool all(int64_t RankState::*programs, int64_t count) const {
+    return std::all_of(ranks.begin(), ranks.end(), [&](const RankState &state) {
+      return state.*programs >= count;
+    });
   }
-  /// "rank 2" or "ranks 2 and 3", those whose flag is not set.
-  std::string missing(bool RankState::*flag) const;
+  /// "rank 2" or "ranks 2 and 3", those that have not.
+  std::string missing(int64_t RankState::*programs, int64_t count) const;
   /// ": rank 1 has not sent to rank 2": the rank at fault where `awaited` did
   /// not arrive. Follows who waits for whom.
   std::string cause(MessageRef awaited) const;
@@ -141,10 +144,11 @@ private:
 
 } // namespace
 
-std::string ThreadsRing::missing(bool RankState::*flag) const {
+std::string ThreadsRing::missing(int64_t RankState::*programs,
+                                 int64_t count) const {
   std::vector<std::string> names;
   for (size_t i = 0; i < ranks.size(); ++i)
-    if (!(ranks[i].*flag))
+    if (ranks[i].*programs < count)
       names.push_back(std::to_string(i));
   std::string text = names.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < names.size(); ++i)
@@ -200,18 +204,24 @@ void ThreadsRing::repeat(const MessageRef &message, const MessageRef &source) {
 /// Nothing to allocate: `slots` does not matter.
 Result ThreadsTransport::begin(int32_t, const Program &program) {
   std::unique_lock<std::mutex> lock(ring->mutex);
+  const int64_t count = self().begun + 1;
   for (size_t i = 0; i < ring->ranks.size(); ++i) {
     const RankState &other = ring->ranks[i];
-    if (other.begun && other.program.fingerprint != program.fingerprint)
+    if (other.begun == count &&
+        other.program.fingerprint != program.fingerprint)
       return {RING_ERROR_MISMATCH,
               describeMismatch(static_cast<int32_t>(i), other.program, rank,
                                program)};
   }
-  self().begun = true;
+  // Peers look at these after all have begun.
+  self().begun = count;
   self().program = program;
-  if (ring->all(&RankState::begun))
+  self().first = std::make_shared<Message>();
+  self().first->to = rank;
+  if (ring->all(&RankState::begun, count))
     ring->wakeAll();
-  bool inTime = sleep(lock, [&] { return ring->all(&RankState::begun); });
+  bool inTime =
+      sleep(lock, [&] { return ring->all(&RankState::begun, count); });
   if (ring->failure) {
     // A mismatch concerns every rank, not only the one that noticed.
     if (ring->failure->status == RING_ERROR_MISMATCH)
@@ -219,7 +229,7 @@ Result ThreadsTransport::begin(int32_t, const Program &program) {
     return peerFailed(*ring->failure);
   }
   if (!inTime)
-    return {RING_ERROR_TIMEOUT, ring->missing(&RankState::begun) +
+    return {RING_ERROR_TIMEOUT, ring->missing(&RankState::begun, count) +
                                     " did not begin within " +
                                     formatSeconds(ring->deadline)};
   return {};
@@ -283,15 +293,16 @@ Result ThreadsTransport::wait(const Transfer &transfer, Arrival &arrival) {
 
 Result ThreadsTransport::end() {
   std::unique_lock<std::mutex> lock(ring->mutex);
-  self().ended = true;
-  if (ring->all(&RankState::ended))
+  const int64_t count = ++self().ended;
+  if (ring->all(&RankState::ended, count))
     ring->wakeAll();
-  bool inTime = sleep(lock, [&] { return ring->all(&RankState::ended); });
+  bool inTime =
+      sleep(lock, [&] { return ring->all(&RankState::ended, count); });
   if (ring->failure)
     return peerFailed(*ring->failure);
   if (inTime)
     return {};
-  std::string text = ring->missing(&RankState::ended) +
+  std::string text = ring->missing(&RankState::ended, count) +
                      " did not pass the last round within " +
                      formatSeconds(ring->deadline);
   for (const RankState &state : ring->ranks)
@@ -302,12 +313,14 @@ Result ThreadsTransport::end() {
 
 void ThreadsTransport::abandon(bool wait) {
   std::unique_lock<std::mutex> lock(ring->mutex);
-  self().ended = true;
-  if (ring->all(&RankState::ended))
-    ring->wakeAll();
+  // It will begin no more programs: whoever waits for their end may go on.
+  const int64_t count = self().begun;
+  self().ended = std::numeric_limits<int64_t>::max();
+  ring->wakeAll();
   if (wait)
-    self().changed.wait_for(lock, std::chrono::duration<double>(ring->deadline),
-                            [&] { return ring->all(&RankState::ended); });
+    self().changed.wait_for(
+        lock, std::chrono::duration<double>(ring->deadline),
+        [&] { return ring->all(&RankState::ended, count); });
 }
 
 void ThreadsTransport::fail(const Failure &failure) {
