@@ -33,6 +33,11 @@ private:
   LogicalResult checkRanks(shard::ProcessLinearIndexOp op);
   LogicalResult checkCallee(ParallelCallOp op);
   LogicalResult checkCallee(HostRunOp op);
+  LogicalResult checkCallee(mlir::ring::CallOp op);
+  FailureOr<func::FuncOp>
+  findRankFunction(Operation *op, FlatSymbolRefAttr callee, size_t arguments);
+  LogicalResult mismatch(Operation *op, func::FuncOp callee, size_t place,
+                         Type given);
 
   func::FuncOp function;
   const LLVMTypeConverter &types;
@@ -84,7 +89,7 @@ LogicalResult FunctionCheck::checkFutures(Operation *op) {
 }
 
 LogicalResult FunctionCheck::checkTypes(Operation *op) {
-  bool passesOn = isa<ParallelCallOp, HostRunOp>(op);
+  bool passesOn = isa<ParallelCallOp, HostRunOp, mlir::ring::CallOp>(op);
   for (Type type :
        llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes())) {
     if (isa<TensorType>(type))
@@ -154,38 +159,64 @@ static bool isPartOf(MemRefType type, MemRefType stack) {
                           });
 }
 
-LogicalResult FunctionCheck::checkCallee(HostRunOp op) {
+/// The rank function that `op` runs with so many arguments.
+FailureOr<func::FuncOp>
+FunctionCheck::findRankFunction(Operation *op, FlatSymbolRefAttr symbol,
+                                size_t arguments) {
   auto module = function->getParentOfType<ModuleOp>();
-  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  auto callee = module.lookupSymbol<func::FuncOp>(symbol.getValue());
   if (!callee || !callee->hasAttr(kRankOfAttrName) || !lowered.contains(callee))
-    return op.emitError("runs ")
-           << op.getCalleeAttr()
-           << ", expected a rank function that nothing else calls";
-  auto mismatch = [&](size_t place, Type given) {
-    InFlightDiagnostic diag = op.emitError("argument ")
-                              << place << " is " << given
-                              << ", which does not fit " << op.getCalleeAttr();
-    diag.attachNote(callee.getLoc())
-        << "the function takes " << callee.getArgumentTypes();
-    return diag;
-  };
+    return op->emitError("runs ")
+           << symbol << ", expected a rank function that nothing else calls";
+  if (arguments != callee.getNumArguments())
+    return op->emitError("gives ") << arguments << " arguments to " << symbol
+                                   << ", expected " << callee.getNumArguments();
+  return callee;
+}
+
+LogicalResult FunctionCheck::mismatch(Operation *op, func::FuncOp callee,
+                                      size_t place, Type given) {
+  InFlightDiagnostic diag = op->emitError("argument ")
+                            << place << " is " << given
+                            << ", which does not fit @" << callee.getName();
+  diag.attachNote(callee.getLoc())
+      << "the function takes " << callee.getArgumentTypes();
+  return diag;
+}
+
+LogicalResult FunctionCheck::checkCallee(HostRunOp op) {
   SmallVector<Value> values(op.getInputs());
   llvm::append_range(values, op.getReplicated());
   llvm::append_range(values, op.getOutputs());
-  if (values.size() != callee.getNumArguments())
-    return op.emitError("gives ")
-           << values.size() << " arguments to " << op.getCalleeAttr()
-           << ", expected " << callee.getNumArguments();
+  FailureOr<func::FuncOp> callee =
+      findRankFunction(op, op.getCalleeAttr(), values.size());
+  if (failed(callee))
+    return failure();
   size_t firstReplicated = op.getInputs().size();
   size_t firstOutput = firstReplicated + op.getReplicated().size();
   for (auto [place, value] : llvm::enumerate(values)) {
-    Type given = value.getType(), taken = callee.getArgumentTypes()[place];
+    Type given = value.getType(), taken = callee->getArgumentTypes()[place];
     bool isStack = place < firstReplicated || place >= firstOutput;
     auto memref = dyn_cast<MemRefType>(taken);
     if (isStack ? !memref || !isPartOf(memref, cast<MemRefType>(given))
                 : given != taken &&
                       !memref::CastOp::areCastCompatible(given, taken))
-      return mismatch(place, given);
+      return mismatch(op, *callee, place, given);
+  }
+  return success();
+}
+
+LogicalResult FunctionCheck::checkCallee(mlir::ring::CallOp op) {
+  if (!function->hasAttr(kRankOfAttrName))
+    return op.emitError("outside a rank function");
+  FailureOr<func::FuncOp> callee =
+      findRankFunction(op, op.getCalleeAttr(), op->getNumOperands());
+  if (failed(callee))
+    return failure();
+  for (auto [place, given] : llvm::enumerate(op->getOperandTypes())) {
+    Type taken = callee->getArgumentTypes()[place];
+    if (given != taken && !memref::CastOp::areCastCompatible(given, taken))
+      return mismatch(op, *callee, place, given);
   }
   return success();
 }
@@ -193,7 +224,8 @@ LogicalResult FunctionCheck::checkCallee(HostRunOp op) {
 LogicalResult FunctionCheck::checkOp(Operation *op) {
   if (!isa<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
            PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
-           HostRunOp, TablesOp, PaddedSizeOp, RequireEqualOp>(op))
+           HostRunOp, mlir::ring::CallOp, TablesOp, PaddedSizeOp,
+           RequireEqualOp>(op))
     return op->emitError("no lowering to the runtime for '")
            << op->getName() << "'";
   if (op->getParentRegion() != &function.getBody())
@@ -207,6 +239,8 @@ LogicalResult FunctionCheck::checkOp(Operation *op) {
     return checkCallee(call);
   if (auto run = dyn_cast<HostRunOp>(op))
     return checkCallee(run);
+  if (auto call = dyn_cast<mlir::ring::CallOp>(op))
+    return checkCallee(call);
   return success();
 }
 
@@ -227,7 +261,7 @@ static llvm::DenseSet<Operation *> findCalled(ModuleOp module) {
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (op != module && op->hasTrait<OpTrait::SymbolTable>())
       return WalkResult::skip(); // has symbols of its own
-    if (!isa<HostRunOp, func::FuncOp>(op))
+    if (!isa<HostRunOp, mlir::ring::CallOp, func::FuncOp>(op))
       op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
         if (auto function =
                 module.lookupSymbol<func::FuncOp>(symbol.getRootReference()))

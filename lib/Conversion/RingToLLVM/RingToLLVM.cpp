@@ -43,6 +43,8 @@ public:
 
 private:
   bool isRank() { return function->hasAttr(kRankOfAttrName); }
+  /// It has no rounds, but may call functions that have.
+  bool isLocal() { return isRank() && function->hasAttr(kLocalAttrName); }
   void addContextAndStatus();
   void begin();
   /// Calls `check` of the runtime for every tensor that the caller passed.
@@ -58,6 +60,7 @@ private:
   LogicalResult lower(HostScatterOp op);
   LogicalResult lower(HostGatherOp op);
   LogicalResult lower(HostRunOp op);
+  LogicalResult lower(mlir::ring::CallOp op);
   LogicalResult lower(TablesOp op);
   LogicalResult lower(PaddedSizeOp op);
   LogicalResult lower(RequireEqualOp op);
@@ -103,18 +106,24 @@ void FunctionLowering::addContextAndStatus() {
     cf::BranchOp::create(b, b.exitBlock(), ValueRange(b.i32(0)));
     op.erase();
   }
-  // One way out, for good and bad: a rank tells the others how it ended, a host
-  // function frees what it may have left.
+  // One way out, for good and bad: a rank with rounds tells the others how it
+  // ended, a host function frees what it may have left.
   b.setInsertionPointToEnd(b.exitBlock());
   Value status = b.exitBlock()->getArgument(0);
-  status = b.call(isRank() ? "ring_end" : "ring_host_end", b.getI32Type(),
-                  {b.context(), status});
+  if (!isLocal())
+    status = b.call(isRank() ? "ring_end" : "ring_host_end", b.getI32Type(),
+                    {b.context(), status});
   func::ReturnOp::create(b, status);
   function->setAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName(),
                     b.getUnitAttr());
 }
 
 void FunctionLowering::begin() {
+  if (isLocal()) {
+    b.setInsertionPointToStart(&function.front());
+    checkArguments("ring_check_argument");
+    return;
+  }
   if (!isRank()) {
     // A host has one number of ranks, so the first run speaks for all.
     int64_t ranks = 0;
@@ -459,6 +468,24 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   return success();
 }
 
+LogicalResult FunctionLowering::lower(mlir::ring::CallOp op) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<func::FuncOp>(op.getCallee());
+  SmallVector<Value> operands = {b.context()};
+  // The callee may or may not have got its context argument yet.
+  ArrayRef<Type> parameters =
+      callee.getArgumentTypes().take_back(op->getNumOperands());
+  for (auto [value, type] : llvm::zip_equal(op->getOperands(), parameters))
+    operands.push_back(value.getType() == type
+                           ? value
+                           : memref::CastOp::create(b, type, value));
+  auto call = func::CallOp::create(b, callee.getName(),
+                                   TypeRange(b.getI32Type()), operands);
+  b.check(call.getResult(0));
+  op.erase();
+  return success();
+}
+
 LogicalResult FunctionLowering::lower(TablesOp op) {
   Value visible = visibility(op);
   LayoutAttr layout = op.getLayout();
@@ -499,8 +526,8 @@ LogicalResult FunctionLowering::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
             PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
-            HostRunOp, TablesOp, PaddedSizeOp, RequireEqualOp>(
-          [&](auto typed) { return lower(typed); })
+            HostRunOp, mlir::ring::CallOp, TablesOp, PaddedSizeOp,
+            RequireEqualOp>([&](auto typed) { return lower(typed); })
       .DefaultUnreachable("functionsToLower has let it through");
 }
 

@@ -142,6 +142,13 @@ LogicalResult RingDialect::verifyOperationAttribute(Operation *op,
              << op->getName() << "', expected a symbol on a function";
     return success();
   }
+  if (attr.getName() == kLocalAttrName) {
+    if (!isa<FunctionOpInterface>(op) || !isa<UnitAttr>(attr.getValue()))
+      return op->emitError()
+             << kLocalAttrName << " is " << attr.getValue() << " on '"
+             << op->getName() << "', expected no value, on a function";
+    return success();
+  }
   if (attr.getName() == kLayoutAttrName) {
     if (!isa<FunctionOpInterface>(op) || !isa<LayoutAttr>(attr.getValue()))
       return op->emitError()

@@ -80,6 +80,11 @@ void HostRunOp::getEffects(MemoryEffectList &effects) {
   addDestinationEffects(*this, /*readsDestinations=*/false, effects);
 }
 
+LogicalResult CallOp::verify() { return verifyOneSemantics(*this, {}); }
+void CallOp::getEffects(MemoryEffectList &effects) {
+  addDestinationEffects(*this, /*readsDestinations=*/false, effects);
+}
+
 //===----------------------------------------------------------------------===//
 // Callees
 //===----------------------------------------------------------------------===//
@@ -101,6 +106,11 @@ lookupCallee(Operation *op, FlatSymbolRefAttr symbol,
 }
 
 LogicalResult HostRunOp::verifySymbolUses(SymbolTableCollection &tables) {
+  // The signature differs between the forms of the rank function.
+  return lookupCallee(*this, getCalleeAttr(), tables);
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &tables) {
   // The signature differs between the forms of the rank function.
   return lookupCallee(*this, getCalleeAttr(), tables);
 }

@@ -107,6 +107,7 @@ void mlir::ring::registerBufferizableOpInterfaceExternalModels(
         *context);
     HostRunOp::attachInterface<DestinationStyleModel<HostRunOp, false>>(
         *context);
+    CallOp::attachInterface<DestinationStyleModel<CallOp, false>>(*context);
     TablesOp::attachInterface<DestinationStyleModel<TablesOp, false>>(*context);
     SlicesOp::attachInterface<ReaderModel<SlicesOp>>(*context);
     PaddedSizeOp::attachInterface<ReaderModel<PaddedSizeOp>>(*context);

@@ -49,6 +49,9 @@ namespace mlir::ring {
 inline constexpr llvm::StringLiteral kOrderAttrName = "ring.order";
 /// Discardable attribute of a rank function: the host function it belongs to.
 inline constexpr llvm::StringLiteral kRankOfAttrName = "ring.rank_of";
+/// Discardable attribute of a rank function that calls those of its attentions
+/// and else works on its own positions only.
+inline constexpr llvm::StringLiteral kLocalAttrName = "ring.local";
 /// Discardable attribute of a rank function: its `#ring.layout`.
 inline constexpr llvm::StringLiteral kLayoutAttrName = "ring.layout";
 /// Discardable attribute of a rank function: how many transfers it keeps in

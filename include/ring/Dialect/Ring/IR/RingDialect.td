@@ -32,6 +32,7 @@ def Ring_Dialect : Dialect {
     |---|---|---|
     | `ring.order = [0, 2, 1, 3]` | `shard.grid` | the order of the ranks around the ring: a permutation of 0..N-1, for every axis of N ranks |
     | `ring.rank_of = @f` | a function | it is what each rank runs for the host function `@f` |
+    | `ring.local` | a function | this rank function has no rounds: it calls those of its attentions, and else works on its own positions |
     | `ring.layout = #ring.layout<...>` | a function | the layout of this rank function |
     | `ring.slots = 3` | a function | the slots that its transfers need, with the block in use |
     | `ring.fingerprint = 42` | a function | ranks whose programs have other fingerprints cannot run with it |

@@ -133,6 +133,40 @@ def Ring_HostRunOp : Ring_StateOp<"host.run", [
   }];
 }
 
+def Ring_CallOp : Ring_StateOp<"call", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "calls a rank function from another one";
+  let description = [{
+    What a rank does for one attention, called on its local tensors by what it
+    does around it. The callee takes the inputs, then its outputs. Lowers to a
+    call with the rank's context whose status is checked.
+
+    Example:
+
+    ```mlir
+    %o = ring.call @f_attention (%q, %k, %v) outs(%empty)
+      : (tensor<1x8x?x64xf32>, tensor<1x2x?x64xf32>, tensor<1x2x?x64xf32>,
+         tensor<1x8x?x64xf32>) -> tensor<1x8x?x64xf32>
+    ```
+
+    Constraints:
+    - the callee is a function;
+    - `outs` are all tensors, or all memrefs.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$callee, Variadic<AnyType>:$inputs,
+    Variadic<Ring_Shaped>:$outputs);
+  let results = (outs Variadic<AnyTensor>:$results);
+  let assemblyFormat = [{
+    $callee ` ` `(` $inputs `)` `outs` `(` $outputs `)`
+    attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
+  }];
+}
+
 def Ring_ParallelCallOp : Ring_Op<"parallel_call", [
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "calls a kernel for each item on the pool of the context";
