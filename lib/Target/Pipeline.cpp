@@ -49,6 +49,13 @@ mlir::ring::programSteps(const ProgramOptions &options) {
     shard.variant = options.variant;
     pm.addPass(createShardAttentionPass(shard));
   });
+  // Before the layout: positions that are shared have one table.
+  add("ring-shard-function", false, [options](OpPassManager &pm) {
+    ShardFunctionPassOptions shard;
+    shard.partial = true;
+    shard.blockwiseFfn = options.blockwiseFfn;
+    pm.addPass(createShardFunctionPass(shard));
+  });
   if (!options.layout.empty())
     add("ring-apply-layout", false, [options](OpPassManager &pm) {
       ApplyLayoutPassOptions layout;

@@ -24,6 +24,7 @@ struct ProgramOptions {
   std::string layout; ///< empty: the program's own, or zigzag
   std::string variant = "auto";
   int64_t prefetchDistance = 1;
+  int64_t blockwiseFfn = 0; ///< positions of a block; 0: all at once
 };
 
 /// One named step of the pipeline.

@@ -31,6 +31,7 @@ static void populateBufferization(OpPassManager &pm) {
   pm.addPass(createResultsToDestinationsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createUnshareDestinationsPass());
   // Results are computed in the caller's memory, not copied there.
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   bufferization::OneShotBufferizePassOptions bufferize;
@@ -40,6 +41,10 @@ static void populateBufferization(OpPassManager &pm) {
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   pm.addPass(createCanonicalizerPass());
   bufferization::buildBufferDeallocationPipeline(pm);
+  // Memory is freed after its last use, not at the end of the function: what is
+  // around attention would hold all that it ever computed.
+  pm.addNestedPass<func::FuncOp>(
+      bufferization::createOptimizeAllocationLivenessPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
@@ -103,6 +108,10 @@ struct RingToCPUOptions : PassPipelineOptions<RingToCPUOptions> {
       *this, "prefetch-distance",
       llvm::cl::desc("Transfers in flight while a round computes"),
       llvm::cl::init(1)};
+  Option<int64_t> blockwiseFfn{
+      *this, "blockwise-ffn",
+      llvm::cl::desc("Positions of a block of a feed-forward; 0: all at once"),
+      llvm::cl::init(0)};
   Option<int64_t> vectorBits{
       *this, "vector-bits",
       llvm::cl::desc("Width of a vector register: 128, 256 or 512"),
@@ -119,6 +128,7 @@ void mlir::ring::registerCPUPipelines() {
         program.layout = options.layout;
         program.variant = options.variant;
         program.prefetchDistance = options.prefetchDistance;
+        program.blockwiseFfn = options.blockwiseFfn;
         for (const PipelineStep &step : programSteps(program))
           step.populate(pm);
         CPUOptions cpu;

@@ -38,6 +38,11 @@ struct Flags {
   cl::opt<std::string> variant{"variant",
                                cl::desc("auto, pass-kv, pass-q or all-gather"),
                                cl::init("auto"), cl::cat(category)};
+  cl::opt<int64_t> blockwiseFfn{
+      "blockwise-ffn",
+      cl::desc("run feed-forwards in blocks of so many positions of a rank "
+               "(default 0: all at once)"),
+      cl::value_desc("C"), cl::init(0), cl::cat(category)};
   cl::opt<int64_t> prefetchDistance{
       "prefetch-distance",
       cl::desc("transfers in flight while a round computes (default: 1)"),
@@ -149,6 +154,7 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
   options.transport = flags.transport;
   options.cpu = flags.cpu;
   options.prefetchDistance = flags.prefetchDistance;
+  options.blockwiseFfn = flags.blockwiseFfn;
   options.threads = flags.threads;
   options.deadline = flags.deadline;
   options.check = flags.check;
@@ -195,6 +201,7 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
     also(usage("--ranks is " + Twine(*options.ranks) + ", expected " +
                Twine(kMaxRanks) + " or less"));
   also(atLeast("prefetch-distance", options.prefetchDistance, 1));
+  also(atLeast("blockwise-ffn", options.blockwiseFfn, 0));
   also(atLeast("threads", options.threads, 0));
   also(atLeast("repeat", options.repeat, 1));
   if (options.deadline <= 0)

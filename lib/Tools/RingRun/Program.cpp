@@ -142,6 +142,18 @@ static std::optional<int64_t> localBytes(mlir::ring::RankProgram &program) {
   return known ? std::optional(total) : std::nullopt;
 }
 
+/// How often local functions call `function`: a rank makes what it gives to it.
+static int64_t callsByRanks(func::FuncOp function) {
+  auto uses = SymbolTable::getSymbolUses(function,
+                                         function->getParentOfType<ModuleOp>());
+  if (!uses)
+    return 0;
+  return llvm::count_if(*uses, [](SymbolTable::SymbolUse use) {
+    auto caller = use.getUser()->getParentOfType<func::FuncOp>();
+    return caller && mlir::ring::isLocalFunction(caller);
+  });
+}
+
 /// What no step of the pipeline would say clearly.
 static LogicalResult checkRunnable(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
@@ -186,8 +198,12 @@ static LogicalResult inspect(ModuleOp module, const RunOptions &options,
     attention.balance = counts->balance;
     attention.roundBalance = counts->roundBalance;
     attention.buffers = counts->slots;
-    attention.localBytes = localBytes(*rank);
-    program.counts.push_back(attention);
+    // What a rank makes for its attentions is counted while it runs.
+    int64_t calls = callsByRanks(function);
+    if (calls == 0)
+      attention.localBytes = localBytes(*rank);
+    program.counts.insert(program.counts.end(), std::max<int64_t>(calls, 1),
+                          attention);
   }
   return success();
 }
@@ -263,6 +279,7 @@ FailureOr<Program> compileProgram(
   shape.layout = options.layout.value_or(sharded ? "" : "zigzag");
   shape.variant = options.variant;
   shape.prefetchDistance = options.prefetchDistance;
+  shape.blockwiseFfn = options.blockwiseFfn;
   for (const mlir::ring::PipelineStep &step : mlir::ring::programSteps(shape)) {
     if (skip && skip(step))
       continue;

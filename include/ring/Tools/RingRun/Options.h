@@ -27,6 +27,7 @@ struct RunOptions {
   std::optional<std::string> layout;
   std::string variant, device, transport, cpu;
   int64_t prefetchDistance = 1;
+  int64_t blockwiseFfn = 0; ///< positions of a block; 0: all at once
   int64_t threads = 0;
   double deadline = 60;
   NumberedFiles inputs, outputs, expected;

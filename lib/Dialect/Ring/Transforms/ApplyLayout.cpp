@@ -9,7 +9,9 @@
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::ring {
@@ -100,6 +102,21 @@ static LogicalResult retableCall(func::CallOp call, Value queries, Value keys,
   return success();
 }
 
+/// Says how even the work of the ranks is, now.
+static void remarkBalance(RankProgram &program, LayoutAttr layout) {
+  func::FuncOp function = program.function;
+  SlicesArithmetic arithmetic(program.slices.front());
+  ::ring::RingCounts counts = ::ring::countRing(
+      arithmetic.mask, arithmetic.queryView(), arithmetic.keyView(),
+      arithmetic.keyCount, program.order());
+  remark::passed(function.getLoc(), remark::RemarkOpts::name("ApplyLayout")
+                                        .category("ring-apply-layout")
+                                        .function(function.getName()))
+      << remark::metric("layout", layout.spelling())
+      << remark::metric("balance", counts.balance)
+      << remark::metric("round_balance", counts.roundBalance);
+}
+
 /// Tables that the compiler knows.
 static LogicalResult applyConstantLayout(RankProgram &program,
                                          LayoutAttr layout,
@@ -123,15 +140,7 @@ static LogicalResult applyConstantLayout(RankProgram &program,
       return failure();
   }
   replacer.eraseDead();
-  ::ring::RingCounts counts =
-      ::ring::countRing(old.mask, tables.queryView(), tables.keyView(),
-                        old.keyCount, program.order());
-  remark::passed(function.getLoc(), remark::RemarkOpts::name("ApplyLayout")
-                                        .category("ring-apply-layout")
-                                        .function(function.getName()))
-      << remark::metric("layout", layout.spelling())
-      << remark::metric("balance", counts.balance)
-      << remark::metric("round_balance", counts.roundBalance);
+  remarkBalance(program, layout);
   return success();
 }
 
@@ -247,17 +256,22 @@ LogicalResult RunTimeTables::apply(ArrayRef<func::CallOp> calls) {
   return success();
 }
 
-static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
-                                 ArrayRef<func::CallOp> calls) {
+/// Whether the program can still change, or is laid out so already.
+static FailureOr<bool> needsLayout(RankProgram &program, LayoutAttr layout) {
   func::FuncOp function = program.function;
   if (function->getAttr(kLayoutAttrName) == layout)
-    return success();
+    return false;
   if (llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<MemRefType>))
     return function.emitError("the layout of a program on memrefs cannot "
                               "change");
   if (!program.isWhole())
     return function.emitError("the layout of a program whose blocks have been "
                               "classified cannot change");
+  return true;
+}
+
+static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
+                                 ArrayRef<func::CallOp> calls) {
   // How much there is to do is not known before the program runs.
   bool atRunTime = !program.hasConstantTables() ||
                    (layout.getKind() == LayoutKind::Balanced &&
@@ -265,9 +279,138 @@ static LogicalResult applyLayout(RankProgram &program, LayoutAttr layout,
   if (failed(atRunTime ? RunTimeTables(program, layout).apply(calls)
                        : applyConstantLayout(program, layout, calls)))
     return failure();
-  function->setAttr(kLayoutAttrName, layout);
+  program.function->setAttr(kLayoutAttrName, layout);
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Attentions that share their positions
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The attentions of one local function: what a rank has of one it gives to the
+/// next, so that each sequence has one table for all of them.
+class SharedTables {
+public:
+  SharedTables(func::FuncOp local, LayoutAttr layout)
+      : local(local), layout(layout) {}
+
+  LogicalResult apply(MutableArrayRef<RankProgram> programs,
+                      ArrayRef<func::CallOp> hostCalls);
+
+private:
+  void decide(ArrayRef<RankProgram *> programs);
+  LogicalResult replace(func::FuncOp where, OpOperand &table);
+
+  func::FuncOp local;
+  LayoutAttr layout;
+  llvm::MapVector<Attribute, DenseIntElementsAttr> tables; ///< old to new
+  llvm::DenseMap<std::pair<Operation *, Attribute>, Value> constants;
+  TableReplacer replacer;
+};
+} // namespace
+
+static Attribute constantOf(Value table) {
+  Attribute attr;
+  matchPattern(table, m_Constant(&attr));
+  return attr;
+}
+
+static int64_t visiblePairs(RankProgram &program) {
+  SlicesArithmetic arithmetic(program.slices.front());
+  return ::ring::countRing(arithmetic.mask, arithmetic.queryView(),
+                           arithmetic.keyView(), arithmetic.keyCount,
+                           program.order())
+      .visiblePairs;
+}
+
+/// Where attentions differ in their masks, the one with most to do decides.
+void SharedTables::decide(ArrayRef<RankProgram *> programs) {
+  SmallVector<std::pair<int64_t, RankProgram *>> byWork;
+  for (RankProgram *program : programs)
+    byWork.emplace_back(visiblePairs(*program), program);
+  llvm::sort(byWork, [](const auto &a, const auto &b) {
+    StringRef first = a.second->function.getName();
+    StringRef second = b.second->function.getName();
+    return a.first != b.first ? a.first > b.first : first < second;
+  });
+  for (auto &[pairs, program] : byWork) {
+    SlicesOp op = program->slices.front();
+    SlicesArithmetic old(op);
+    ::ring::LayoutPair fresh =
+        layout.tables(program->ranks(), old.queryCount, old.keyCount, old.mask);
+    MLIRContext *context = op.getContext();
+    tables.try_emplace(constantOf(op.getQueryTable()),
+                       tableAttr(context, fresh.queries));
+    tables.try_emplace(constantOf(op.getKeyTable()),
+                       tableAttr(context, fresh.keys));
+  }
+}
+
+LogicalResult SharedTables::replace(func::FuncOp where, OpOperand &table) {
+  Attribute old = constantOf(table.get());
+  auto *found = tables.find(old);
+  if (!old || found == tables.end())
+    return table.getOwner()->emitError("layout table is not one of the "
+                                       "attentions' around it");
+  Value &constant = constants[{where, old}];
+  if (!constant) {
+    auto b = OpBuilder::atBlockBegin(&where.front());
+    constant = arith::ConstantOp::create(b, where.getLoc(), found->second);
+  }
+  replacer.replace(table, constant);
+  return success();
+}
+
+LogicalResult SharedTables::apply(MutableArrayRef<RankProgram> programs,
+                                  ArrayRef<func::CallOp> hostCalls) {
+  SmallVector<RankProgram *> changing;
+  for (RankProgram &program : programs) {
+    FailureOr<bool> needed = needsLayout(program, layout);
+    if (failed(needed))
+      return failure();
+    if (!*needed)
+      return success(); // one layout for all of them
+    if (!program.hasConstantTables())
+      return program.function.emitError(
+          "layout tables among local ops are not constant");
+    changing.push_back(&program);
+  }
+  decide(changing);
+  for (RankProgram *program : changing) {
+    for (SlicesOp op : program->slices)
+      if (failed(replace(program->function, op.getQueryTableMutable())) ||
+          failed(replace(program->function, op.getKeyTableMutable())))
+        return failure();
+    program->function->setAttr(kLayoutAttrName, layout);
+    remarkBalance(*program, layout);
+  }
+  for (func::CallOp call : hostCalls) {
+    auto host = call->getParentOfType<func::FuncOp>();
+    if (!host)
+      return call.emitError("call of a rank function outside a func.func");
+    llvm::SetVector<Operation *> scatters;
+    for (Value operand : call.getOperands())
+      if (auto scatter = operand.getDefiningOp<ScatterOp>())
+        scatters.insert(scatter);
+    for (Operation *scatter : scatters)
+      if (failed(replace(host, cast<ScatterOp>(scatter).getTableMutable())))
+        return failure();
+    for (Operation *user : call->getUsers()) {
+      auto gather = dyn_cast<GatherOp>(user);
+      if (!gather)
+        return user->emitError("uses a local tensor outside ring.gather");
+      if (failed(replace(host, gather.getTableMutable())))
+        return failure();
+    }
+  }
+  replacer.eraseDead();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
 
 void ApplyLayoutPass::runOnOperation() {
   auto attr = LayoutAttr::fromSpelling(&getContext(), layout);
@@ -283,13 +426,29 @@ void ApplyLayoutPass::runOnOperation() {
     calls[symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr())]
         .push_back(call);
   });
+  llvm::MapVector<Operation *, SmallVector<RankProgram>> shared;
   for (auto function :
        llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
     if (!RankProgram::isRankFunction(function))
       continue;
     FailureOr<RankProgram> program = RankProgram::match(function);
-    if (failed(program) ||
-        failed(applyLayout(*program, attr, calls.lookup(function))))
+    if (failed(program))
+      return signalPassFailure();
+    ArrayRef<func::CallOp> ofFunction = calls[function];
+    auto caller = ofFunction.empty()
+                      ? func::FuncOp()
+                      : ofFunction.front()->getParentOfType<func::FuncOp>();
+    if (caller && isLocalFunction(caller)) {
+      shared[caller].push_back(*program);
+      continue;
+    }
+    FailureOr<bool> needed = needsLayout(*program, attr);
+    if (failed(needed) ||
+        (*needed && failed(applyLayout(*program, attr, ofFunction))))
       return signalPassFailure();
   }
+  for (auto &[local, programs] : shared)
+    if (failed(SharedTables(cast<func::FuncOp>(local), attr)
+                   .apply(programs, calls[local])))
+      return signalPassFailure();
 }

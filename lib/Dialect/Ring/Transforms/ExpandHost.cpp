@@ -24,9 +24,29 @@ namespace {
 struct ExpandHostPass : mlir::ring::impl::ExpandHostPassBase<ExpandHostPass> {
   using ExpandHostPassBase::ExpandHostPassBase;
   void runOnOperation() override;
+};
+
+/// Turns one call of a rank function by the host into a run on all ranks.
+class CallExpansion {
+public:
+  CallExpansion(func::CallOp call, func::FuncOp rankFunction)
+      : call(call), rankFunction(rankFunction), rewriter(call) {}
+
+  LogicalResult run();
 
 private:
-  LogicalResult expand(func::CallOp call, func::FuncOp rankFunction);
+  FailureOr<int64_t> findRanks();
+  LogicalResult stackInputs();
+  FailureOr<Value> stackForResult(Value result);
+
+  func::CallOp call;
+  func::FuncOp rankFunction;
+  IRRewriter rewriter;
+  int64_t ranks = 0;
+  Value localRanks;
+  SmallVector<Value> inputs, replicated;
+  SmallVector<ScatterOp> scatters;
+  SmallVector<GatherOp> gathers;
 };
 } // namespace
 
@@ -56,21 +76,27 @@ static Value emptyStack(OpBuilder &b, Location loc, Value localRanks,
   return tensor::EmptyOp::create(b, loc, sizes, element);
 }
 
-LogicalResult ExpandHostPass::expand(func::CallOp call,
-                                     func::FuncOp rankFunction) {
-  FailureOr<RankProgram> program = RankProgram::match(rankFunction);
-  if (failed(program))
-    return failure();
-  int64_t ranks = program->ranks();
-  IRRewriter rewriter(call);
-  Location loc = call.getLoc();
-  Value localRanks = RanksOp::create(rewriter, loc, rewriter.getIndexType());
+FailureOr<int64_t> CallExpansion::findRanks() {
+  if (!isLocalFunction(rankFunction)) {
+    FailureOr<RankProgram> program = RankProgram::match(rankFunction);
+    if (failed(program))
+      return failure();
+    return program->ranks();
+  }
+  for (Value operand : call.getOperands())
+    if (auto scatter = operand.getDefiningOp<ScatterOp>())
+      return SymbolTable::lookupNearestSymbolFrom<shard::GridOp>(
+                 scatter, scatter.getGridAttr())
+          .getShape()[scatter.getAxis()];
+  return call.emitError("no operand of a rank function comes from a "
+                        "ring.scatter");
+}
 
-  SmallVector<Value> inputs, replicated;
-  SmallVector<ScatterOp> scatters;
+LogicalResult CallExpansion::stackInputs() {
+  bool isLocal = isLocalFunction(rankFunction);
   for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
     auto scatter = operand.getDefiningOp<ScatterOp>();
-    if (!scatter && index < kInputCount)
+    if (!scatter && index < kInputCount && !isLocal)
       return call.emitError("operand ")
              << index << " of a rank function comes from no ring.scatter";
     if (!scatter) {
@@ -98,38 +124,70 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
     if (!llvm::is_contained(scatters, scatter))
       scatters.push_back(scatter);
   }
+  return success();
+}
 
-  SmallVector<Value> outputs;
-  SmallVector<GatherOp> gathers;
-  for (Value result : call.getResults()) {
-    for (Operation *user : result.getUsers()) {
-      auto gather = dyn_cast<GatherOp>(user);
-      if (!gather)
-        return user->emitError("uses a local tensor outside ring.gather");
-      gathers.push_back(gather);
-    }
+/// The stack that the ranks write `result` to.
+FailureOr<Value> CallExpansion::stackForResult(Value result) {
+  Location loc = call.getLoc();
+  GatherOp gather;
+  for (Operation *user : result.getUsers()) {
+    gather = dyn_cast<GatherOp>(user);
+    if (!gather)
+      return user->emitError("uses a local tensor outside ring.gather");
+    gathers.push_back(gather);
+  }
+  auto type = cast<RankedTensorType>(result.getType());
+  Value table;
+  int64_t dim;
+  SmallVector<OpFoldResult> sizes;
+  if (!isLocalFunction(rankFunction)) {
     // But for the columns, which are static, a result looks like the query. One
     // without a gather still needs memory to be written to.
-    auto type = cast<RankedTensorType>(result.getType());
     ScatterOp query = scatters.front();
-    SmallVector<OpFoldResult> sizes =
-        tensor::getMixedSizes(rewriter, loc, query.getSource());
+    table = query.getTable();
+    dim = query.getDim();
+    sizes = tensor::getMixedSizes(rewriter, loc, query.getSource());
     sizes.resize(type.getRank());
-    for (int64_t i = 0; i < type.getRank(); ++i)
-      if (!type.isDynamicDim(i))
-        sizes[i] = rewriter.getIndexAttr(type.getDimSize(i));
-    FailureOr<OpFoldResult> padded =
-        paddedSize(rewriter, call, query.getTable(), ranks);
-    if (failed(padded))
-      return failure();
-    outputs.push_back(emptyStack(rewriter, loc, localRanks, sizes,
-                                 query.getDim(), *padded,
-                                 type.getElementType()));
+  } else if (gather) {
+    table = gather.getTable();
+    dim = gather.getDim();
+    sizes = getMixedValues(gather.getWhole().getType().getShape(),
+                           gather.getSizes(), rewriter);
+  } else {
+    return call.emitError("a result of a local rank function has no "
+                          "ring.gather");
   }
-  auto run = HostRunOp::create(rewriter, loc, TypeRange(ValueRange(outputs)),
-                               FlatSymbolRefAttr::get(rankFunction),
-                               rewriter.getI64IntegerAttr(ranks), inputs,
-                               replicated, outputs);
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (!type.isDynamicDim(i))
+      sizes[i] = rewriter.getIndexAttr(type.getDimSize(i));
+  FailureOr<OpFoldResult> padded = paddedSize(rewriter, call, table, ranks);
+  if (failed(padded))
+    return failure();
+  return emptyStack(rewriter, loc, localRanks, sizes, dim, *padded,
+                    type.getElementType());
+}
+
+LogicalResult CallExpansion::run() {
+  FailureOr<int64_t> found = findRanks();
+  if (failed(found))
+    return failure();
+  ranks = *found;
+  localRanks =
+      RanksOp::create(rewriter, call.getLoc(), rewriter.getIndexType());
+  if (failed(stackInputs()))
+    return failure();
+  SmallVector<Value> outputs;
+  for (Value result : call.getResults()) {
+    FailureOr<Value> stack = stackForResult(result);
+    if (failed(stack))
+      return failure();
+    outputs.push_back(*stack);
+  }
+  auto run = HostRunOp::create(
+      rewriter, call.getLoc(), TypeRange(ValueRange(outputs)),
+      FlatSymbolRefAttr::get(rankFunction), rewriter.getI64IntegerAttr(ranks),
+      inputs, replicated, outputs);
   for (GatherOp gather : gathers) {
     auto index = cast<OpResult>(gather.getLocal()).getResultNumber();
     rewriter.setInsertionPoint(gather);
@@ -147,16 +205,43 @@ LogicalResult ExpandHostPass::expand(func::CallOp call,
   return success();
 }
 
+/// A call of attention among a rank's own ops gets memory for its results: but
+/// for the columns, which are static, they look like the query.
+static void giveDestinations(func::CallOp call) {
+  ImplicitLocOpBuilder b(call.getLoc(), call);
+  SmallVector<Value> outputs;
+  for (Type result : call.getResultTypes()) {
+    auto type = cast<RankedTensorType>(result);
+    SmallVector<OpFoldResult> sizes =
+        tensor::getMixedSizes(b, b.getLoc(), call.getOperand(0));
+    sizes.resize(type.getRank());
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (!type.isDynamicDim(i))
+        sizes[i] = b.getIndexAttr(type.getDimSize(i));
+    outputs.push_back(tensor::EmptyOp::create(b, sizes, type.getElementType()));
+  }
+  auto local =
+      mlir::ring::CallOp::create(b, call.getResultTypes(), call.getCalleeAttr(),
+                                 call.getOperands(), outputs);
+  call.replaceAllUsesWith(local.getResults());
+  call.erase();
+}
+
 void ExpandHostPass::runOnOperation() {
   SymbolTableCollection symbols;
   SmallVector<std::pair<func::CallOp, func::FuncOp>> calls;
   getOperation().walk([&](func::CallOp call) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
         call, call.getCalleeAttr());
-    if (callee && RankProgram::isRankFunction(callee))
+    if (callee &&
+        (RankProgram::isRankFunction(callee) || isLocalFunction(callee)))
       calls.push_back({call, callee});
   });
-  for (auto [call, callee] : calls)
-    if (failed(expand(call, callee)))
+  for (auto [call, callee] : calls) {
+    auto caller = call->getParentOfType<func::FuncOp>();
+    if (caller && isLocalFunction(caller))
+      giveDestinations(call);
+    else if (failed(CallExpansion(call, callee).run()))
       return signalPassFailure();
+  }
 }

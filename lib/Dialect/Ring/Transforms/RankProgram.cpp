@@ -18,7 +18,13 @@ using namespace mlir;
 using namespace mlir::ring;
 
 bool RankProgram::isRankFunction(func::FuncOp function) {
-  return function->hasAttr(kRankOfAttrName) && !function.isExternal();
+  return function->hasAttr(kRankOfAttrName) &&
+         !function->hasAttr(kLocalAttrName) && !function.isExternal();
+}
+
+bool mlir::ring::isLocalFunction(func::FuncOp function) {
+  return function->hasAttr(kRankOfAttrName) &&
+         function->hasAttr(kLocalAttrName) && !function.isExternal();
 }
 
 LogicalResult mlir::ring::checkTable(Operation *op,

@@ -141,8 +141,12 @@ LogicalResult mlir::ring::checkCalls(func::FuncOp function,
   if (!uses)
     return success();
   for (SymbolTable::SymbolUse use : *uses)
-    if (auto call = dyn_cast<func::CallOp>(use.getUser()))
-      if (failed(CallChecks(call, step, ranks).run()))
+    if (auto call = dyn_cast<func::CallOp>(use.getUser())) {
+      auto caller = call->getParentOfType<func::FuncOp>();
+      if (failed(caller && isLocalFunction(caller)
+                     ? checkLocalCall(call, step)
+                     : CallChecks(call, step, ranks).run()))
         return failure();
+    }
   return success();
 }

@@ -20,6 +20,10 @@ namespace mlir::ring {
 LogicalResult checkCalls(func::FuncOp function, const AttentionStep &step,
                          int64_t ranks);
 
+/// The same for a call from a local function: what it gives attention, and the
+/// host's calls of it.
+LogicalResult checkLocalCall(func::CallOp call, const AttentionStep &step);
+
 } // namespace mlir::ring
 
 #endif // RING_LIB_DIALECT_RING_TRANSFORMS_SCHEDULECALLS_H

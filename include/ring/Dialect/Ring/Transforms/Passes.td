@@ -61,6 +61,48 @@ def ShardAttentionPass : Pass<"ring-shard-attention", "::mlir::ModuleOp"> {
     "::mlir::tensor::TensorDialect"];
 }
 
+def ShardFunctionPass : Pass<"ring-shard-function", "::mlir::ModuleOp"> {
+  let summary = "make what is around attention local to a rank";
+  let description = [{
+    Runs after `ring-shard-attention`. The sequence dimension is followed from
+    the scatters and gathers of attention through the host function: through
+    indexing maps, reshapes (also where batch and sequence are collapsed into
+    one dimension), slices and concatenations along other dimensions. What works
+    position by position (norms, projections, rotary embedding, feed-forward)
+    moves, with the calls of attention, into one rank function marked
+    `ring.local`; the host is left with scatters of the inputs, one call and
+    gathers of the results:
+
+    ```mlir
+    %xl = ring.scatter %x by %table dim 1 on @ring axis 0 : tensor<1x96x64xf32>, tensor<2x5xi64> -> tensor<1x?x64xf32>
+    %yl = call @f_rank(%xl, %weights) : (tensor<1x?x64xf32>, tensor<64x64xf32>) -> tensor<1x?x64xf32>
+    %y = ring.gather %yl by %table dim 1 on @ring axis 0 : tensor<1x?x64xf32>, tensor<2x5xi64> -> tensor<1x96x64xf32>
+    ```
+
+    What runs along the sequence and is no input, as rotary tables and masks, is
+    made by each rank from its positions, or cut like an input. What depends on
+    weights alone is computed once, by the host.
+
+    An op that mixes positions outside attention is an error that names it. With
+    `partial` it stays on the host, on whole tensors, with a remark; where it
+    stands between two attentions, so does everything around them.
+
+    With `blockwise-ffn = c` feed-forwards (products that widen, what is between,
+    the product that narrows) run over blocks of c positions, with the norm
+    before and the sum after: of what they compute only the result is as long as
+    the rank's part of the sequence (Liu, Abbeel, 2305.19370).
+  }];
+  let options = [
+    Option<"blockwiseFfn", "blockwise-ffn", "int64_t", "0",
+           "Positions of a block of a feed-forward; 0: all at once">,
+    Option<"partial", "partial", "bool", "false",
+           "Leave to the host what mixes positions, instead of an error">];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::ring::RingDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def ApplyLayoutPass : Pass<"ring-apply-layout", "::mlir::ModuleOp"> {
   let summary = "decide which rank owns which positions (form 2)";
   let description = [{
@@ -164,6 +206,17 @@ def ResultsToDestinationsPass : Pass<"ring-results-to-destinations", "::mlir::Mo
     never written.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
+}
+
+def UnshareDestinationsPass : Pass<"ring-unshare-destinations", "::mlir::func::FuncOp"> {
+  let summary = "give each op that writes a tensor an empty one of its own";
+  let description = [{
+    A `tensor.empty`, or a `linalg.fill` of one, that several ops write to is
+    copied for each, next to it. Exporters and CSE share them between all layers
+    of a model; bufferization would then copy filled ones, its analysis takes
+    time in proportion to the square of the ops that share, and what becomes
+    memory would live from the first use to the last.
+  }];
 }
 
 #endif // RING_DIALECT_RING_TRANSFORMS_PASSES_TD

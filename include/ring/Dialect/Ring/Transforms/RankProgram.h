@@ -34,7 +34,7 @@ struct RankProgram {
   /// The work lists; one unless rounds have been peeled.
   SmallVector<SlicesOp> slices;
 
-  /// True iff `function` is the rank side of a sharded function.
+  /// True iff `function` is what a rank does for one attention.
   static bool isRankFunction(func::FuncOp function);
   /// Finds the parts. Fails, with an error, where the arguments are not query,
   /// key and value, where there are no work lists, or where their tables
@@ -51,6 +51,10 @@ struct RankProgram {
     return llvm::all_of(slices, [](SlicesOp op) { return op.getWhole(); });
   }
 };
+
+/// True iff `function` is what a rank does around its attentions, which it
+/// calls (see ring-shard-function).
+bool isLocalFunction(func::FuncOp function);
 
 /// Checks, for `op`, what arithmetic on a table relies on: owners are ranks and
 /// ascend, nothing is negative, the blocks of an entry do not overlap and their
