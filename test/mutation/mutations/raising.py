@@ -5,6 +5,8 @@ from .mutation import Mutation, lit
 FOLDER = "lib/Dialect/Ring/Transforms/"
 RAISE = FOLDER + "RaiseAttention.cpp"
 MATCH = FOLDER + "RaiseAttentionMatch.cpp"
+SOFTMAX = FOLDER + "RaiseAttentionSoftmax.cpp"
+SCORES = FOLDER + "RaiseAttentionScores.cpp"
 MASK = FOLDER + "RaiseAttentionMask.cpp"
 
 RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
@@ -40,7 +42,7 @@ MUTATIONS = [
     Mutation(
         "raise-scale-divided",
         "a score that is divided is taken for one that is multiplied",
-        MATCH,
+        SCORES,
         "divides ? scale / *factor : scale * *factor",
         "scale * *factor",
         FORMS,
@@ -88,7 +90,7 @@ MUTATIONS = [
     Mutation(
         "raise-reductions-not-compared",
         "the maximum and the sum may be of other scores",
-        MATCH,
+        SOFTMAX,
         "if (context.equal(element, reduction->operands[1], renaming))",
         "if (true)",
         REFUSED,
@@ -144,7 +146,7 @@ MUTATIONS = [
     Mutation(
         "raise-any-low-number-hides",
         "-1e30 counts as -inf",
-        MATCH,
+        SCORES,
         "return fill <= -1e38;",
         "return fill <= -1e29;",
         DATA,
@@ -152,7 +154,7 @@ MUTATIONS = [
     Mutation(
         "raise-finite-parts",
         "of a finite mask, parts are positional and parts data",
-        MATCH,
+        SCORES,
         "std::isinf(fill) && isConjunction(parts, negated)",
         "isConjunction(parts, negated)",
         DATA,
@@ -160,7 +162,7 @@ MUTATIONS = [
     Mutation(
         "raise-max-from-nan",
         "a maximum may start at NaN whatever it does with it",
-        MATCH,
+        SOFTMAX,
         "return isa<arith::MaxNumFOp>(max->op);",
         "return true;",
         DATA,
@@ -184,7 +186,7 @@ MUTATIONS = [
     Mutation(
         "raise-finite-multiplied",
         "a finite score hides though it is multiplied",
-        MATCH,
+        SCORES,
         "if (std::isfinite(fill) && scale != 1)",
         "if (false)",
         DATA,
@@ -208,7 +210,7 @@ MUTATIONS = [
     Mutation(
         "raise-bias-after-replacement",
         "a bias that is added to replaced scores is replaced with them",
-        MATCH,
+        SCORES,
         "if (this->condition || bias || scale != 1)",
         "if (this->condition || scale != 1)",
         DATA,

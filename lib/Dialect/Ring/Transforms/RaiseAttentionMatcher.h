@@ -1,0 +1,96 @@
+//===- RaiseAttentionMatcher.h - Matches one attention ----------*- C++ -*-===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state of one match: RaiseAttentionMatch.cpp tells the dimensions apart
+// and puts the result together, RaiseAttentionSoftmax.cpp takes the weights
+// apart, RaiseAttentionScores.cpp the scores.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCHER_H
+#define RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCHER_H
+
+#include "RaiseAttentionMatch.h"
+#include "RaiseAttentionTerms.h"
+
+namespace mlir::ring {
+
+/// Takes the expression of one element apart, from the output to the operands.
+class AttentionMatcher {
+public:
+  /// Of several dimensions that may be the queries', takes the one that
+  /// `candidate` counts, the longest first.
+  AttentionMatcher(linalg::LinalgOp op, Mismatch &mismatch, size_t candidate)
+      : context(op->getBlock()), op(op), mismatch(mismatch),
+        candidate(candidate) {}
+
+  FailureOr<AttentionMatch> run();
+
+  /// Valid after `run`: how many dimensions may be the queries'.
+  size_t getNumCandidates() const { return candidates; }
+
+private:
+  LogicalResult matchOutput();
+  LogicalResult matchDimensions();
+  LogicalResult matchProbabilities();
+  LogicalResult matchSoftmax(Expr *quotient);
+  LogicalResult matchEmptyRowTest(Expr *condition);
+  LogicalResult matchScores();
+  LogicalResult matchAddedMask(Expr *mask);
+  LogicalResult matchDotProduct(Expr *sum);
+  LogicalResult checkOtherUses();
+  LogicalResult finish(AttentionMatch &match);
+
+  /// Succeeds iff `reduction` over its variables is one of `element` over all
+  /// keys, and the same for each key.
+  LogicalResult matchOverKeys(Expr *reduction, Expr *element,
+                              const Twine &what);
+  LogicalResult hide(Expr *condition, bool negated, double fill, Expr *mask);
+  LogicalResult hideByData(Expr *condition, bool negated, double fill,
+                           Expr *mask);
+  LogicalResult restrictPairs(Expr *condition, bool negated, double fill,
+                              Expr *mask);
+  void hideParts(Expr *condition, bool negated, Expr *mask);
+  LogicalResult addBias(Expr *summand);
+
+  LogicalResult fail(Operation *where, const Twine &reason) {
+    mismatch = {where, reason.str()};
+    return failure();
+  }
+  LogicalResult fail(Expr *expr, const Twine &reason) {
+    expr = context.resolve(expr);
+    return fail(expr->op ? expr->op : op.getOperation(), reason);
+  }
+
+  ExprContext context;
+  linalg::LinalgOp op;
+  Mismatch &mismatch;
+  size_t candidate, candidates = 1;
+
+  AttentionIndices at;
+  Expr *element = nullptr;
+  Expr *probabilities = nullptr, *values = nullptr;
+  Expr *scores = nullptr, *queries = nullptr, *keys = nullptr;
+  std::optional<VisiblePairs> visible;
+  /// What stays a tensor: added to the scores, or telling which of them are
+  /// replaced.
+  std::optional<ScoreData> bias, condition;
+  Operation *maskOp = nullptr;
+  Operation *scoreOp = nullptr;
+  bool emptyRowsAreZero = false;
+  /// Why a mask stays a tensor.
+  Mismatch asTensor;
+  /// How often pairs are hidden by positions; sometimes by a finite score.
+  int masks = 0;
+  bool hidesByFiniteScore = false;
+  double scale = 1;
+};
+
+} // namespace mlir::ring
+
+#endif // RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCHER_H

@@ -1,0 +1,183 @@
+//===- RaiseAttentionScores.cpp - What the scores are made of -------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaiseAttentionMatcher.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
+#include <utility>
+
+using namespace mlir;
+using namespace mlir::ring;
+
+/// True iff a score of this has weight 0 beside any that a model computes:
+/// exp(fill - max) is 0 in f32 unless max is below fill + 104, and a finite
+/// fill of this magnitude takes up what it is added to.
+static bool hidesPairs(double fill) { return fill <= -1e38; }
+
+LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
+                                              double fill, Expr *mask) {
+  VisiblePairs restricted = *visible;
+  if (failed(restricted.restrict(context, condition, negated, mismatch)))
+    return failure();
+  visible = restricted;
+  maskOp = mask->op;
+  ++masks;
+  hidesByFiniteScore |= std::isfinite(fill);
+  return success();
+}
+
+/// Pairs for which `condition` is false (true where `negated`) get the score
+/// `fill`, instead of theirs or beside it, as follows from positions.
+LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
+                                     Expr *mask) {
+  if (scale <= 0)
+    return fail(mask,
+                "the mask is multiplied by a factor that is not positive");
+  if (std::isfinite(fill) && scale != 1)
+    return fail(mask, "a mask of a finite score is multiplied by a factor");
+  return restrictPairs(condition, negated, fill, mask);
+}
+
+/// As `hide`, but pairs may also be hidden by a tensor.
+LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
+                                           double fill, Expr *mask) {
+  if (succeeded(hide(condition, negated, fill, mask)))
+    return success();
+  Mismatch asPositions = mismatch;
+  // Of several conditions that hide by -inf, each hides by itself. Beside a
+  // finite score, which rows are empty would depend on all of them.
+  Expr *parts = context.resolve(condition);
+  if (std::isinf(fill) && isConjunction(parts, negated))
+    return success(
+        succeeded(hideByData(parts->operands[0], negated, fill, mask)) &&
+        succeeded(hideByData(parts->operands[1], negated, fill, mask)));
+  if (!condition->isLoad()) {
+    mismatch = asPositions;
+    return failure();
+  }
+  // What ring.attention replaces is the biased score.
+  if (this->condition || bias || scale != 1)
+    return fail(mask, "scores are replaced twice, or changed after that");
+  this->condition = ScoreData{condition, negated, fill};
+  asTensor = asPositions;
+  return success();
+}
+
+/// Restricts the pairs by those of several conditions that follow from
+/// positions.
+void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
+  Expr *parts = context.resolve(condition);
+  Mismatch before = mismatch;
+  if (succeeded(hide(condition, negated, -INFINITY, mask)) ||
+      !isConjunction(parts, negated))
+    return;
+  for (Expr *part : parts->operands)
+    hideParts(part, negated, mask);
+  mismatch = before;
+}
+
+LogicalResult AttentionMatcher::addBias(Expr *summand) {
+  if (!summand->isLoad())
+    return fail(summand,
+                "what is added to the scores is no mask and no tensor");
+  if (bias || scale != 1)
+    return fail(
+        summand,
+        "the scores have more than one bias, or one that is multiplied");
+  bias = ScoreData{summand};
+  return success();
+}
+
+LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
+  if (isFloatConstant(context, mask, 0))
+    return success();
+  if (Expr *select = getApplied<arith::SelectOp>(context, mask))
+    for (bool negated : {false, true}) {
+      Expr *kept = select->operands[negated ? 2 : 1];
+      std::optional<double> fill =
+          getFloatConstant(context, select->operands[negated ? 1 : 2]);
+      if (!isFloatConstant(context, kept, 0) || !fill || !hidesPairs(*fill))
+        continue;
+      if (succeeded(hide(select->operands[0], negated, *fill, select)))
+        return success();
+      // What is -inf may be hidden as well, where a part says where it is.
+      if (std::isinf(*fill))
+        hideParts(select->operands[0], negated, select);
+    }
+  Mismatch asMask = std::exchange(mismatch, {});
+  if (failed(addBias(mask)))
+    return failure();
+  asTensor = asMask;
+  return success();
+}
+
+LogicalResult AttentionMatcher::matchScores() {
+  Expr *expr = context.resolve(scores);
+  while (!getContraction(context, expr)) {
+    if (expr->kind != Expr::Kind::Apply)
+      return fail(expr, "the scores are no product of queries and keys");
+    Operation *scalarOp = expr->op;
+    SmallVector<Expr *, 3> &operands = expr->operands;
+    Expr *next = nullptr;
+    if (isa<arith::AddFOp>(scalarOp)) {
+      bool first = hasContraction(context, operands[0]);
+      if (first == hasContraction(context, operands[1]))
+        return fail(expr, "the scores are a sum of which it is not known which "
+                          "part is the mask");
+      next = operands[first ? 0 : 1];
+      if (failed(matchAddedMask(operands[first ? 1 : 0])))
+        return failure();
+    } else if (isa<arith::MulFOp, arith::DivFOp>(scalarOp)) {
+      bool divides = isa<arith::DivFOp>(scalarOp);
+      std::optional<double> factor = getFloatConstant(context, operands[1]);
+      next = operands[0];
+      if (!factor && !divides) {
+        factor = getFloatConstant(context, operands[0]);
+        next = operands[1];
+      }
+      if (!factor)
+        return fail(expr, "the scale of the scores is not constant");
+      scale = divides ? scale / *factor : scale * *factor;
+    } else if (isa<arith::SelectOp>(scalarOp)) {
+      std::optional<double> fill = getFloatConstant(context, operands[1]);
+      bool negated = fill.has_value();
+      if (!negated)
+        fill = getFloatConstant(context, operands[2]);
+      if (!fill || !hidesPairs(*fill))
+        return fail(expr, "the mask does not replace scores by -inf, or by a "
+                          "finite score that is as low");
+      if (failed(hideByData(operands[0], negated, *fill, expr)))
+        return failure();
+      next = operands[negated ? 2 : 1];
+    } else {
+      return fail(expr, "the scores are changed before the softmax in a way "
+                        "that is not understood");
+    }
+    expr = context.resolve(next);
+  }
+  return matchDotProduct(expr);
+}
+
+LogicalResult AttentionMatcher::matchDotProduct(Expr *sum) {
+  scoreOp = cast<OpResult>(sum->value).getOwner();
+  if (!isFloatConstant(context, sum->operands[0], 0))
+    return fail(scoreOp, "the product of queries and keys does not start at 0");
+  if (sum->variables.size() > 1)
+    return fail(scoreOp, "the product of queries and keys sums over more than "
+                         "one dimension");
+  at.channel = sum->variables;
+  Expr *product = getApplied<arith::MulFOp>(context, sum->operands[1]);
+  queries = product->operands[0];
+  keys = product->operands[1];
+  if ((!at.query.empty() && ExprContext::mentions(keys, at.query[0])) ||
+      (!at.key.empty() && ExprContext::mentions(queries, at.key[0])))
+    std::swap(queries, keys);
+  return success();
+}

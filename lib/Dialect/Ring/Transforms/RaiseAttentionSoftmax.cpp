@@ -1,0 +1,142 @@
+//===- RaiseAttentionSoftmax.cpp - The weights of the values --------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RaiseAttentionMatcher.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::ring;
+
+/// A maximum with the lowest number changes no score: -inf does not, and where
+/// all scores of a row are -inf, the lowest finite number gives 0 / 0 as -inf
+/// gives NaN.
+static bool isLowest(ExprContext &context, Expr *expr) {
+  std::optional<double> constant = getFloatConstant(context, expr);
+  return constant && *constant <= -std::numeric_limits<float>::max();
+}
+
+static Expr *skipMaximumWithLowest(ExprContext &context, Expr *expr) {
+  if (Expr *max = getApplied<arith::MaximumFOp>(context, expr))
+    for (unsigned i : {0, 1})
+      if (isLowest(context, max->operands[i]))
+        return max->operands[1 - i];
+  return expr;
+}
+
+/// True iff what a maximum of scores starts at is below all of them. maxnumf
+/// takes the other operand of a NaN.
+static bool startsBelowScores(ExprContext &context, Expr *max) {
+  std::optional<double> start = getFloatConstant(context, max->operands[0]);
+  if (start && std::isnan(*start))
+    return isa<arith::MaxNumFOp>(max->op);
+  return isLowest(context, max->operands[0]);
+}
+
+LogicalResult AttentionMatcher::matchOverKeys(Expr *reduction, Expr *element,
+                                              const Twine &what) {
+  const Index &over = reduction->variables;
+  if (over.size() > 1 || getSize(over) != getSize(at.key))
+    return fail(reduction->op, what + " does not run over the keys");
+  Renaming renaming;
+  if (!over.empty())
+    renaming.push_back({at.key[0], over[0]});
+  // The renaming is one to one, so this also says that the reduction does not
+  // depend on the key that it is used for.
+  if (context.equal(element, reduction->operands[1], renaming))
+    return success();
+  return fail(reduction->op,
+              what + " does not run over the keys of the same scores");
+}
+
+/// The softmax, or 0 where all scores of the row are -inf. That is the rule of
+/// `ring.attention` for queries that see nothing.
+LogicalResult AttentionMatcher::matchProbabilities() {
+  Expr *select = getApplied<arith::SelectOp>(context, probabilities);
+  if (!select || !isFloatConstant(context, select->operands[1], 0))
+    return matchSoftmax(context.resolve(probabilities));
+  if (failed(matchSoftmax(context.resolve(select->operands[2]))))
+    return failure();
+  emptyRowsAreZero = true;
+  return matchEmptyRowTest(select->operands[0]);
+}
+
+LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
+  Expr *numerator = nullptr, *denominator = nullptr;
+  if (getApplied<arith::DivFOp>(context, quotient)) {
+    numerator = quotient->operands[0];
+    denominator = quotient->operands[1];
+  } else if (getApplied<arith::MulFOp>(context, quotient)) {
+    for (unsigned i : {0, 1})
+      if (Expr *inverse =
+              getApplied<arith::DivFOp>(context, quotient->operands[i]);
+          inverse && isFloatConstant(context, inverse->operands[0], 1)) {
+        numerator = quotient->operands[1 - i];
+        denominator = inverse->operands[1];
+      }
+  }
+  if (!denominator)
+    return fail(quotient, "the weights of the values are not a softmax's "
+                          "quotient");
+  Expr *exp = getApplied<math::ExpOp>(context, numerator);
+  if (!exp)
+    return fail(numerator, "the softmax's numerator is no exponential");
+  Expr *difference = getApplied<arith::SubFOp>(context, exp->operands[0]);
+  if (!difference)
+    return fail(exp->operands[0], "the maximum is not subtracted from the "
+                                  "scores before the exponential");
+  scores = difference->operands[0];
+
+  Expr *subtracted = skipMaximumWithLowest(context, difference->operands[1]);
+  Expr *max =
+      getReduction<arith::MaximumFOp, arith::MaxNumFOp>(context, subtracted);
+  if (!max)
+    return fail(subtracted,
+                "what is subtracted from the scores is not their maximum");
+  if (!startsBelowScores(context, max))
+    return fail(max, "the maximum of the scores does not start at -inf");
+  if (failed(matchOverKeys(max, scores, "the maximum of the scores")))
+    return failure();
+
+  Expr *sum = getReduction<arith::AddFOp>(context, denominator);
+  if (!sum)
+    return fail(denominator,
+                "the softmax's denominator is no sum of exponentials");
+  if (!isFloatConstant(context, sum->operands[0], 0))
+    return fail(sum, "the sum of the exponentials does not start at 0");
+  return matchOverKeys(sum, numerator, "the sum of the exponentials");
+}
+
+LogicalResult AttentionMatcher::matchEmptyRowTest(Expr *condition) {
+  Expr *all = getReduction<arith::AndIOp>(context, condition);
+  if (!all)
+    return fail(condition, "the weights of the values are replaced by 0 where "
+                           "some score of the row may be above -inf");
+  if (getIntegerConstant(context, all->operands[0]) != 1)
+    return fail(all, "the test for rows without a visible key does not start "
+                     "at true");
+  Expr *compare = getApplied<arith::CmpFOp>(context, all->operands[1]);
+  if (!compare ||
+      cast<arith::CmpFOp>(compare->op).getPredicate() !=
+          arith::CmpFPredicate::OEQ ||
+      !isFloatConstant(context, compare->operands[1], -INFINITY))
+    return fail(all->operands[1], "the test for rows without a visible key "
+                                  "does not compare scores with -inf");
+  Expr *compared = compare->operands[0];
+  if (Expr *extension = getApplied<arith::ExtFOp>(context, compared))
+    compared = extension->operands[0];
+  // Not the comparison but what it compares has to be equal to the scores.
+  Expr rest = *all;
+  rest.operands[1] = compared;
+  return matchOverKeys(&rest, scores,
+                       "the test for rows without a visible key");
+}
