@@ -13,6 +13,7 @@ RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
 REFUSED = lit("Dialect/Ring/Transforms/raise-attention-refused.mlir")
 FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
+SOFTCAP = lit("Integration/spellings/softcap.py")
 
 MUTATIONS = [
     Mutation(
@@ -214,5 +215,37 @@ MUTATIONS = [
         "if (this->condition || bias || scale != 1)",
         "if (this->condition || scale != 1)",
         DATA,
+    ),
+    Mutation(
+        "raise-softcap-lost",
+        "the attention that is found has no softcap",
+        MATCH,
+        "match.softcap = *softcap;",
+        "",
+        SOFTCAP,
+    ),
+    Mutation(
+        "raise-mask-below-softcap",
+        "what is masked before the cap is hidden after it",
+        SCORES,
+        'if (softcap)\n    return fail(mask, "scores are masked',
+        'if (false)\n    return fail(mask, "scores are masked',
+        SOFTCAP,
+    ),
+    Mutation(
+        "raise-bias-below-softcap",
+        "a bias below the cap is added to the capped score",
+        SCORES,
+        'if (softcap)\n    return fail(summand, "a bias',
+        'if (false)\n    return fail(summand, "a bias',
+        SOFTCAP,
+    ),
+    Mutation(
+        "raise-capped-twice",
+        "of two caps the inner one counts",
+        SCORES,
+        'if (softcap)\n    return fail(tanh, "the scores are capped twice"',
+        'if (false)\n    return fail(tanh, "the scores are capped twice"',
+        SOFTCAP,
     ),
 ]

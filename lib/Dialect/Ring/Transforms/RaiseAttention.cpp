@@ -84,12 +84,15 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   EmptyRowsAttr emptyRows;
   if (match.emptyRows != EmptyRows::Zero)
     emptyRows = EmptyRowsAttr::get(builder.getContext(), match.emptyRows);
+  FloatAttr softcap;
+  if (match.softcap)
+    softcap = builder.getF32FloatAttr(*match.softcap);
   auto op = AttentionOp::create(
       builder, loc, getTypeAt(match.operands.output, elementType),
       /*lse=*/Type(), query, key, value, bias,
       /*query_segments=*/nullptr, /*key_segments=*/nullptr, /*lengths=*/nullptr,
       /*offsets=*/nullptr, /*sinks=*/nullptr, match.mask,
-      builder.getF32FloatAttr(match.scale), /*softcap=*/nullptr, emptyRows);
+      builder.getF32FloatAttr(match.scale), softcap, emptyRows);
   if (condition)
     buildScore(builder, op, condition, match);
   return op;
@@ -165,6 +168,9 @@ struct RaiseAttentionPass
         << remark::metric("heads", getSize(match.operands.query.target[1]))
         << remark::metric("kv_heads", getSize(match.operands.key.target[1]))
         << remark::metric("mask", mask) << remark::metric("scale", match.scale)
+        << remark::metric("softcap", match.softcap
+                                         ? std::to_string(*match.softcap)
+                                         : "none")
         << remark::metric("bias", match.bias ? "tensor" : "none")
         << remark::metric("score",
                           match.condition ? "mask from a tensor" : "none");

@@ -106,6 +106,8 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
   if (!(std::abs(scale) <= std::numeric_limits<float>::max()))
     return fail(scoreOp, "the scale is not finite");
   match.scale = scale;
+  if (softcap)
+    match.softcap = *softcap;
   FailureOr<MaskAttr> mask = visible->getMask(op->getContext());
   if (failed(mask))
     return fail(maskOp, "no mask of ring.attention lets query i see the keys " +

@@ -23,6 +23,7 @@ struct AttentionMatch {
   /// How the contraction's result reads the output.
   Indices result;
   float scale = 1;
+  std::optional<float> softcap;
   MaskAttr mask;
   /// f32, added to the scores.
   std::optional<OperandRead> bias;

@@ -57,6 +57,7 @@ private:
                               Expr *mask);
   void hideParts(Expr *condition, bool negated, Expr *mask);
   LogicalResult addBias(Expr *summand);
+  LogicalResult cap(Expr *tanh);
 
   LogicalResult fail(Operation *where, const Twine &reason) {
     mismatch = {where, reason.str()};
@@ -88,7 +89,11 @@ private:
   /// How often pairs are hidden by positions; sometimes by a finite score.
   int masks = 0;
   bool hidesByFiniteScore = false;
+  /// Of what is inside of what has been matched. Outside of a softcap it is the
+  /// cap, inside it goes on from there, since c * tanh(t * x) is
+  /// softcap(c * t * x).
   double scale = 1;
+  std::optional<double> softcap;
 };
 
 } // namespace mlir::ring

@@ -9,6 +9,7 @@
 #include "RaiseAttentionMatcher.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
 #include <utility>
@@ -37,6 +38,8 @@ LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
 /// `fill`, instead of theirs or beside it, as follows from positions.
 LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
                                      Expr *mask) {
+  if (softcap)
+    return fail(mask, "scores are masked before they are capped");
   if (scale <= 0)
     return fail(mask,
                 "the mask is multiplied by a factor that is not positive");
@@ -50,6 +53,8 @@ LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
                                            double fill, Expr *mask) {
   if (succeeded(hide(condition, negated, fill, mask)))
     return success();
+  if (softcap)
+    return failure();
   Mismatch asPositions = mismatch;
   // Of several conditions that hide by -inf, each hides by itself. Beside a
   // finite score, which rows are empty would depend on all of them.
@@ -84,6 +89,8 @@ void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
 }
 
 LogicalResult AttentionMatcher::addBias(Expr *summand) {
+  if (softcap)
+    return fail(summand, "a bias is added to scores before they are capped");
   if (!summand->isLoad())
     return fail(summand,
                 "what is added to the scores is no mask and no tensor");
@@ -118,6 +125,16 @@ LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
   return success();
 }
 
+LogicalResult AttentionMatcher::cap(Expr *tanh) {
+  if (softcap)
+    return fail(tanh, "the scores are capped twice");
+  if (!(static_cast<float>(scale) > 0) || !std::isfinite(scale))
+    return fail(tanh, "the scores are capped by a number that is not positive "
+                      "and finite");
+  softcap = scale;
+  return success();
+}
+
 LogicalResult AttentionMatcher::matchScores() {
   Expr *expr = context.resolve(scores);
   while (!getContraction(context, expr)) {
@@ -145,6 +162,10 @@ LogicalResult AttentionMatcher::matchScores() {
       if (!factor)
         return fail(expr, "the scale of the scores is not constant");
       scale = divides ? scale / *factor : scale * *factor;
+    } else if (isa<math::TanhOp>(scalarOp)) {
+      if (failed(cap(expr)))
+        return failure();
+      next = operands[0];
     } else if (isa<arith::SelectOp>(scalarOp)) {
       std::optional<double> fill = getFloatConstant(context, operands[1]);
       bool negated = fill.has_value();

@@ -64,6 +64,10 @@
 // RUN: sed -e 's/constant 0.25 : f32/constant 8.0 : f32/; s/mulf %%scale, %%x/divf %%x, %%scale/' %{in} | %{raise} | FileCheck %s --check-prefix=DIVIDED
 // DIVIDED: mask(<causal>) scale(1.250000e-01)
 
+// A cap below the mask.
+// RUN: sed -e 's/%%masked = .*/%%1 = math.tanh %%0 : f32\n    %%2 = arith.mulf %%1, %%cap : f32\n    %%masked = arith.select %%visible, %%2, %%ninf : f32/; s/%%three = /%%cap = arith.constant 50.0 : f32\n  %%three = /' %{in} | %{raise} | FileCheck %s --check-prefix=CAPPED
+// CAPPED: mask(<causal>) scale(1.250000e+01) softcap(5.000000e+01) :
+
 // Batch and heads in one dimension of the products (einsum), and a mask that
 // replaces the scores.
 // RUN: %{raise} %S/Inputs/einsum_causal.mlir | FileCheck %s --check-prefix=EINSUM

@@ -87,8 +87,8 @@
 // ADDED: what is added to the scores is no mask and no tensor", op=arith.constant
 // RUN: sed -e 's/%%scale = arith.constant 0.25/%%scale = arith.constant 0x7F800000/' %{generic} | %{raise} 2>&1 | %{check} INFINITE
 // INFINITE: the scale is not finite", op=linalg.generic
-// RUN: sed -e 's/%%0 = arith.mulf %%scale, %%x : f32/%%0 = math.tanh %%x : f32/' %{generic} | %{raise} 2>&1 | %{check} TANH
-// TANH: the scores are changed before the softmax in a way that is not understood", op=math.tanh
+// RUN: sed -e 's/%%0 = arith.mulf %%scale, %%x : f32/%%0 = math.sin %%x : f32/' %{generic} | %{raise} 2>&1 | %{check} SIN
+// SIN: the scores are changed before the softmax in a way that is not understood", op=math.sin
 // RUN: sed -e 's/%%s0 = linalg.fill ins(%%zero/%%s0 = linalg.fill ins(%%one/' %{generic} | %{raise} 2>&1 | %{check} DOT1
 // DOT1: the product of queries and keys does not start at 0", op=linalg.generic
 // RUN: sed -e 's/%%o0 = linalg.fill ins(%%zero/%%o0 = linalg.fill ins(%%one/' %{generic} | %{raise} 2>&1 | %{check} OUT1
