@@ -7,6 +7,8 @@ RAISE = FOLDER + "RaiseAttention.cpp"
 MATCH = FOLDER + "RaiseAttentionMatch.cpp"
 SOFTMAX = FOLDER + "RaiseAttentionSoftmax.cpp"
 SCORES = FOLDER + "RaiseAttentionScores.cpp"
+TERMS = FOLDER + "RaiseAttentionTerms.cpp"
+BUILD = FOLDER + "RaiseAttentionBuild.cpp"
 MASK = FOLDER + "RaiseAttentionMask.cpp"
 
 RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
@@ -14,6 +16,7 @@ REFUSED = lit("Dialect/Ring/Transforms/raise-attention-refused.mlir")
 FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
+HALVES = lit("Integration/spellings/halves.py")
 
 MUTATIONS = [
     Mutation(
@@ -92,7 +95,7 @@ MUTATIONS = [
         "raise-reductions-not-compared",
         "the maximum and the sum may be of other scores",
         SOFTMAX,
-        "if (context.equal(element, reduction->operands[1], renaming))",
+        "if (context.equal(skipRoundings(context, element),\n                    skipRoundings(context, reduction->operands[1]), renaming))",
         "if (true)",
         REFUSED,
     ),
@@ -107,7 +110,7 @@ MUTATIONS = [
     Mutation(
         "raise-bias-dropped",
         "what is added to the scores is lost",
-        RAISE,
+        BUILD,
         "match.bias ? materialize(*match.bias) : Value();",
         "Value();",
         DATA,
@@ -115,7 +118,7 @@ MUTATIONS = [
     Mutation(
         "raise-condition-inverted",
         "a mask of data hides what it shows",
-        RAISE,
+        BUILD,
         "Value result = match.hidden\n",
         "Value result = !match.hidden\n",
         DATA,
@@ -215,6 +218,46 @@ MUTATIONS = [
         "if (this->condition || bias || scale != 1)",
         "if (this->condition || scale != 1)",
         DATA,
+    ),
+    Mutation(
+        "raise-result-rounded",
+        "a result that the model keeps in f32 is rounded to the inputs' type",
+        BUILD,
+        "same && (type == resultType || isRoundedTo(op->getResult(0), type))",
+        "same",
+        HALVES,
+    ),
+    Mutation(
+        "raise-fill-overflow-ignored",
+        "a fill that is -inf in f16 counts as finite",
+        SCORES,
+        "if (rounded.isInfinity())",
+        "if (false)",
+        HALVES,
+    ),
+    Mutation(
+        "raise-bias-overflow-ignored",
+        "a bias of -1e9 is raised though it is rounded to f16 with the scores",
+        SCORES,
+        "return rounded != type; }",
+        "return false; }",
+        HALVES,
+    ),
+    Mutation(
+        "raise-f64-is-rounding",
+        "a softmax in f64 is raised to one in f32",
+        TERMS,
+        "return type.isF16() || type.isBF16() || type.isF32();",
+        "return isa<FloatType>(type);",
+        HALVES,
+    ),
+    Mutation(
+        "raise-lowest-f16-hides",
+        "-65504 counts as -inf",
+        SCORES,
+        "return fill <= -1e38;",
+        "return fill <= -6e4;",
+        HALVES,
     ),
     Mutation(
         "raise-softcap-lost",

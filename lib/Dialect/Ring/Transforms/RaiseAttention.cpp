@@ -15,7 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RaiseAttentionMatch.h"
+#include "RaiseAttentionBuild.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -40,77 +40,6 @@ static constexpr StringLiteral kCategory = "ring-raise-attention";
 // Replacement
 //===----------------------------------------------------------------------===//
 
-static RankedTensorType getTypeAt(const Indices &indices, Type elementType) {
-  return RankedTensorType::get(llvm::map_to_vector(indices, getSize),
-                               elementType);
-}
-
-/// Scores of pairs that the condition hides become `fill`.
-static void buildScore(OpBuilder &builder, AttentionOp op, Value condition,
-                       const AttentionMatch &match) {
-  OpBuilder::InsertionGuard guard(builder);
-  Location loc = op.getLoc();
-  Type f32 = builder.getF32Type(), index = builder.getIndexType();
-  Block *block =
-      builder.createBlock(&op.getScore(), {}, {f32, index, index, index, index},
-                          SmallVector<Location>(5, loc));
-  SmallVector<Value> place;
-  for (auto [dim, read] : llvm::enumerate(match.condition->target))
-    place.push_back(read.empty()
-                        ? Value(arith::ConstantIndexOp::create(builder, loc, 0))
-                        : block->getArgument(1 + dim));
-  Value flag = tensor::ExtractOp::create(builder, loc, condition, place);
-  Value score = block->getArgument(0);
-  Value fill = arith::ConstantOp::create(builder, loc,
-                                         builder.getF32FloatAttr(match.fill));
-  Value result = match.hidden
-                     ? arith::SelectOp::create(builder, loc, flag, fill, score)
-                     : arith::SelectOp::create(builder, loc, flag, score, fill);
-  YieldOp::create(builder, loc, result);
-}
-
-static AttentionOp createAttention(OpBuilder &builder, Location loc,
-                                   const AttentionMatch &match) {
-  Type elementType = getElementTypeOrSelf(match.operands.query.tensor);
-  auto materialize = [&](const OperandRead &read) {
-    return rearrange(builder, loc, read.tensor, read.indices, read.target,
-                     getTypeAt(read.target, getElementTypeOrSelf(read.tensor)));
-  };
-  Value query = materialize(match.operands.query);
-  Value key = materialize(match.operands.key);
-  Value value = materialize(match.operands.value);
-  Value bias = match.bias ? materialize(*match.bias) : Value();
-  Value condition = match.condition ? materialize(*match.condition) : Value();
-  EmptyRowsAttr emptyRows;
-  if (match.emptyRows != EmptyRows::Zero)
-    emptyRows = EmptyRowsAttr::get(builder.getContext(), match.emptyRows);
-  FloatAttr softcap;
-  if (match.softcap)
-    softcap = builder.getF32FloatAttr(*match.softcap);
-  auto op = AttentionOp::create(
-      builder, loc, getTypeAt(match.operands.output, elementType),
-      /*lse=*/Type(), query, key, value, bias,
-      /*query_segments=*/nullptr, /*key_segments=*/nullptr, /*lengths=*/nullptr,
-      /*offsets=*/nullptr, /*sinks=*/nullptr, match.mask,
-      builder.getF32FloatAttr(match.scale), softcap, emptyRows);
-  if (condition)
-    buildScore(builder, op, condition, match);
-  return op;
-}
-
-/// Where the result was the output with dimensions merged, expanding it again
-/// gives the output.
-static void forwardExpansions(Value result, AttentionOp attention) {
-  auto collapse = result.getDefiningOp<tensor::CollapseShapeOp>();
-  if (!collapse || collapse.getSrc() != attention.getOut())
-    return;
-  for (Operation *user : llvm::make_early_inc_range(result.getUsers()))
-    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user);
-        expand && expand.getType() == attention.getOut().getType() &&
-        expand.getReassociationIndices() == collapse.getReassociationIndices())
-      expand.getResult().replaceAllUsesWith(attention.getOut());
-}
-
 /// Erases those of `ops` that are dead, the last first, and what only they
 /// used.
 static void eraseDead(ArrayRef<Operation *> ops,
@@ -133,15 +62,12 @@ static void eraseDead(ArrayRef<Operation *> ops,
 
 static void replace(linalg::LinalgOp op, const AttentionMatch &match,
                     llvm::DenseSet<Operation *> &erased) {
+  SmallVector<Operation *> replaced = {op};
+  llvm::append_range(replaced, op->getUsers());
   OpBuilder builder(op);
-  AttentionOp attention = createAttention(builder, op->getLoc(), match);
-  Value result = rearrange(builder, op->getLoc(), attention.getOut(),
-                           match.operands.output, match.result,
-                           cast<RankedTensorType>(op->getResult(0).getType()));
+  Value result = buildAttention(builder, op, match);
   op->getResult(0).replaceAllUsesWith(result);
-  forwardExpansions(result, attention);
-  SmallVector<Operation *> replaced = {op, result.getDefiningOp()};
-  llvm::append_range(replaced, result.getUsers());
+  replaced.push_back(result.getDefiningOp());
   eraseDead(replaced, erased);
 }
 

@@ -36,7 +36,7 @@ LogicalResult AttentionMatcher::matchOutput() {
   Expr *sum = getContraction(context, element);
   if (!isFloatConstant(context, sum->operands[0], 0))
     return fail(op, "the product with the values does not start at 0");
-  Expr *product = getApplied<arith::MulFOp>(context, sum->operands[1]);
+  Expr *product = getProduct(context, sum);
   probabilities = product->operands[0];
   values = product->operands[1];
   if (!hasSoftmax(context, probabilities))
@@ -123,19 +123,20 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
   if (condition && std::isfinite(condition->fill) && masks > 0)
     return fail(maskOp, "a mask of positions beside a mask of data by a finite "
                         "score");
-  auto read = [&](const std::optional<ScoreData> &data, Type type,
+  auto read = [&](const std::optional<ScoreData> &data,
+                  function_ref<bool(Type)> isOfType,
                   std::optional<OperandRead> &place) -> LogicalResult {
     if (data)
-      place =
-          matchScoreData(context, at, match.operands.query, data->root, type);
+      place = matchScoreData(context, at, match.operands.query, data->root,
+                             isOfType);
     if (!data || place)
       return success();
     return fail(data->root, "the bias or mask is not read as [1 or batch, 1 or "
                             "heads, 1 or queries, keys] in some order");
   };
-  Builder builder(op->getContext());
-  if (failed(read(bias, builder.getF32Type(), match.bias)) ||
-      failed(read(condition, builder.getI1Type(), match.condition)))
+  auto isBoolean = [](Type type) { return type.isInteger(1); };
+  if (failed(read(bias, isAttentionFloat, match.bias)) ||
+      failed(read(condition, isBoolean, match.condition)))
     return failure();
   match.asTensor = asTensor;
   if (condition) {

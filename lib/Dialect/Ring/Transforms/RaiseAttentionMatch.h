@@ -25,7 +25,7 @@ struct AttentionMatch {
   float scale = 1;
   std::optional<float> softcap;
   MaskAttr mask;
-  /// f32, added to the scores.
+  /// Added to the scores.
   std::optional<OperandRead> bias;
   /// i1: scores become `fill` where it is `hidden`.
   std::optional<OperandRead> condition;

@@ -94,6 +94,8 @@ private:
   /// softcap(c * t * x).
   double scale = 1;
   std::optional<double> softcap;
+  /// Which types the scores are rounded to on the way to the softmax.
+  SmallVector<Type, 2> roundings;
 };
 
 } // namespace mlir::ring

@@ -8,6 +8,8 @@
 
 #include "RaiseAttentionOperands.h"
 
+#include "RaiseAttentionTerms.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
@@ -163,6 +165,13 @@ static SmallVector<Expr *> getReads(ExprContext &context, Expr *&expr,
       expr = expansion;
       continue;
     }
+    // The tensor that is extended is the operand.
+    if (Expr *source = skipExtensions(context, expr);
+        source != expr && source->isLoad()) {
+      reads.clear();
+      expr = source;
+      continue;
+    }
     bool divides =
         expr->kind == Expr::Kind::Apply && isa<arith::DivFOp>(expr->op);
     bool scales = divides || (expr->kind == Expr::Kind::Apply &&
@@ -263,7 +272,7 @@ static std::optional<OperandRead> getQueryRead(ArrayRef<Expr *> reads,
 std::optional<OperandRead>
 mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
                            const OperandRead &query, Expr *root,
-                           Type elementType) {
+                           function_ref<bool(Type)> isOfType) {
   SmallVector<Expr *> reads = getReads(context, root, nullptr);
   auto covers = [](const Digit &part, const Digit &digit) {
     if (part == digit)
@@ -280,7 +289,7 @@ mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
   };
   // The innermost first: before it is broadcast.
   for (Expr *read : reads) {
-    if (getElementTypeOrSelf(read->value) != elementType ||
+    if (!isOfType(getElementTypeOrSelf(read->value)) ||
         !hasSizes(read->value, read->indices))
       continue;
     Indices target;
@@ -314,8 +323,8 @@ mlir::ring::matchOperands(ExprContext &context, const AttentionIndices &at,
     if (reads->empty())
       return fail(*reads, source,
                   "a factor is computed where it is multiplied");
-    if (!getElementTypeOrSelf(reads->back()->value).isF32())
-      return fail(*reads, source, "the element type is not f32");
+    if (!isAttentionFloat(getElementTypeOrSelf(reads->back()->value)))
+      return fail(*reads, source, "the element type is not f32, f16 or bf16");
   }
 
   std::optional<OperandRead> queryRead = getQueryRead(queryReads, at);

@@ -57,11 +57,11 @@ struct ScoreData {
 };
 
 /// The tensor of `root`, read as [1 or batch, 1 or heads, 1 or Sq, Sk]. Nothing
-/// where it is not, or where its elements are not of `elementType`.
+/// where it is not, or where its elements are of none of the types.
 std::optional<OperandRead> matchScoreData(ExprContext &context,
                                           const AttentionIndices &at,
                                           const OperandRead &query, Expr *root,
-                                          Type elementType);
+                                          function_ref<bool(Type)> isOfType);
 
 /// True iff the type of `tensor` has the sizes, static or not, of what it is
 /// read at.

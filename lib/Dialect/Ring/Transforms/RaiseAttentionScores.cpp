@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 #include <utility>
@@ -21,6 +22,20 @@ using namespace mlir::ring;
 /// exp(fill - max) is 0 in f32 unless max is below fill + 104, and a finite
 /// fill of this magnitude takes up what it is added to.
 static bool hidesPairs(double fill) { return fill <= -1e38; }
+
+/// What a score of `fill` is after roundings to `types`. Only overflow counts:
+/// finfo(f32).min is -inf in f16 and in bf16.
+static double overflow(double fill, ArrayRef<Type> types) {
+  for (Type type : types) {
+    APFloat rounded(fill);
+    bool losesInfo = false;
+    rounded.convert(cast<FloatType>(type).getFloatSemantics(),
+                    APFloat::rmNearestTiesToEven, &losesInfo);
+    if (rounded.isInfinity())
+      return std::copysign(INFINITY, fill);
+  }
+  return fill;
+}
 
 LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
                                               double fill, Expr *mask) {
@@ -51,7 +66,12 @@ LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
 /// As `hide`, but pairs may also be hidden by a tensor.
 LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
                                            double fill, Expr *mask) {
-  if (succeeded(hide(condition, negated, fill, mask)))
+  LogicalResult hidden =
+      hidesPairs(fill)
+          ? hide(condition, negated, fill, mask)
+          : fail(mask, "the mask does not replace scores by -inf, or by a "
+                       "finite score that is as low");
+  if (succeeded(hidden))
     return success();
   if (softcap)
     return failure();
@@ -91,6 +111,8 @@ void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
 LogicalResult AttentionMatcher::addBias(Expr *summand) {
   if (softcap)
     return fail(summand, "a bias is added to scores before they are capped");
+  // Ring adds it in f32.
+  summand = skipExtensions(context, summand);
   if (!summand->isLoad())
     return fail(summand,
                 "what is added to the scores is no mask and no tensor");
@@ -98,6 +120,10 @@ LogicalResult AttentionMatcher::addBias(Expr *summand) {
     return fail(
         summand,
         "the scores have more than one bias, or one that is multiplied");
+  Type type = getElementTypeOrSelf(summand->value);
+  if (llvm::any_of(roundings, [&](Type rounded) { return rounded != type; }))
+    return fail(summand, "a bias is rounded with the scores to a type in which "
+                         "it may be infinite");
   bias = ScoreData{summand};
   return success();
 }
@@ -105,13 +131,16 @@ LogicalResult AttentionMatcher::addBias(Expr *summand) {
 LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
   if (isFloatConstant(context, mask, 0))
     return success();
-  if (Expr *select = getApplied<arith::SelectOp>(context, mask))
+  SmallVector<Type, 2> ownRoundings;
+  Expr *masked = skipRoundings(context, mask, &ownRoundings);
+  if (Expr *select = getApplied<arith::SelectOp>(context, masked))
     for (bool negated : {false, true}) {
       Expr *kept = select->operands[negated ? 2 : 1];
       std::optional<double> fill =
           getFloatConstant(context, select->operands[negated ? 1 : 2]);
       if (!isFloatConstant(context, kept, 0) || !fill || !hidesPairs(*fill))
         continue;
+      fill = overflow(overflow(*fill, ownRoundings), roundings);
       if (succeeded(hide(select->operands[0], negated, *fill, select)))
         return success();
       // What is -inf may be hidden as well, where a part says where it is.
@@ -137,7 +166,7 @@ LogicalResult AttentionMatcher::cap(Expr *tanh) {
 
 LogicalResult AttentionMatcher::matchScores() {
   Expr *expr = context.resolve(scores);
-  while (!getContraction(context, expr)) {
+  while (!expr->isReduction() || !getContraction(context, expr)) {
     if (expr->kind != Expr::Kind::Apply)
       return fail(expr, "the scores are no product of queries and keys");
     Operation *scalarOp = expr->op;
@@ -162,6 +191,8 @@ LogicalResult AttentionMatcher::matchScores() {
       if (!factor)
         return fail(expr, "the scale of the scores is not constant");
       scale = divides ? scale / *factor : scale * *factor;
+    } else if (isRounding(scalarOp)) {
+      next = skipRoundings(context, expr, &roundings);
     } else if (isa<math::TanhOp>(scalarOp)) {
       if (failed(cap(expr)))
         return failure();
@@ -171,9 +202,10 @@ LogicalResult AttentionMatcher::matchScores() {
       bool negated = fill.has_value();
       if (!negated)
         fill = getFloatConstant(context, operands[2]);
-      if (!fill || !hidesPairs(*fill))
-        return fail(expr, "the mask does not replace scores by -inf, or by a "
-                          "finite score that is as low");
+      if (!fill)
+        return fail(expr, "the mask replaces scores by something else than a "
+                          "constant");
+      fill = overflow(*fill, roundings);
       if (failed(hideByData(operands[0], negated, *fill, expr)))
         return failure();
       next = operands[negated ? 2 : 1];
@@ -194,7 +226,7 @@ LogicalResult AttentionMatcher::matchDotProduct(Expr *sum) {
     return fail(scoreOp, "the product of queries and keys sums over more than "
                          "one dimension");
   at.channel = sum->variables;
-  Expr *product = getApplied<arith::MulFOp>(context, sum->operands[1]);
+  Expr *product = getProduct(context, sum);
   queries = product->operands[0];
   keys = product->operands[1];
   if ((!at.query.empty() && ExprContext::mentions(keys, at.query[0])) ||

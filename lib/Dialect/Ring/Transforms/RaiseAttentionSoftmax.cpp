@@ -26,7 +26,7 @@ static bool isLowest(ExprContext &context, Expr *expr) {
 }
 
 static Expr *skipMaximumWithLowest(ExprContext &context, Expr *expr) {
-  if (Expr *max = getApplied<arith::MaximumFOp>(context, expr))
+  if (Expr *max = getTerm<arith::MaximumFOp>(context, expr))
     for (unsigned i : {0, 1})
       if (isLowest(context, max->operands[i]))
         return max->operands[1 - i];
@@ -52,7 +52,8 @@ LogicalResult AttentionMatcher::matchOverKeys(Expr *reduction, Expr *element,
     renaming.push_back({at.key[0], over[0]});
   // The renaming is one to one, so this also says that the reduction does not
   // depend on the key that it is used for.
-  if (context.equal(element, reduction->operands[1], renaming))
+  if (context.equal(skipRoundings(context, element),
+                    skipRoundings(context, reduction->operands[1]), renaming))
     return success();
   return fail(reduction->op,
               what + " does not run over the keys of the same scores");
@@ -61,24 +62,25 @@ LogicalResult AttentionMatcher::matchOverKeys(Expr *reduction, Expr *element,
 /// The softmax, or 0 where all scores of the row are -inf. That is the rule of
 /// `ring.attention` for queries that see nothing.
 LogicalResult AttentionMatcher::matchProbabilities() {
-  Expr *select = getApplied<arith::SelectOp>(context, probabilities);
+  Expr *select = getTerm<arith::SelectOp>(context, probabilities);
   if (!select || !isFloatConstant(context, select->operands[1], 0))
-    return matchSoftmax(context.resolve(probabilities));
-  if (failed(matchSoftmax(context.resolve(select->operands[2]))))
+    return matchSoftmax(probabilities);
+  if (failed(matchSoftmax(select->operands[2])))
     return failure();
   emptyRowsAreZero = true;
   return matchEmptyRowTest(select->operands[0]);
 }
 
 LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
+  quotient = context.resolve(skipRoundings(context, quotient));
   Expr *numerator = nullptr, *denominator = nullptr;
-  if (getApplied<arith::DivFOp>(context, quotient)) {
+  if (getTerm<arith::DivFOp>(context, quotient)) {
     numerator = quotient->operands[0];
     denominator = quotient->operands[1];
-  } else if (getApplied<arith::MulFOp>(context, quotient)) {
+  } else if (getTerm<arith::MulFOp>(context, quotient)) {
     for (unsigned i : {0, 1})
       if (Expr *inverse =
-              getApplied<arith::DivFOp>(context, quotient->operands[i]);
+              getTerm<arith::DivFOp>(context, quotient->operands[i]);
           inverse && isFloatConstant(context, inverse->operands[0], 1)) {
         numerator = quotient->operands[1 - i];
         denominator = inverse->operands[1];
@@ -87,10 +89,10 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
   if (!denominator)
     return fail(quotient, "the weights of the values are not a softmax's "
                           "quotient");
-  Expr *exp = getApplied<math::ExpOp>(context, numerator);
+  Expr *exp = getTerm<math::ExpOp>(context, numerator);
   if (!exp)
     return fail(numerator, "the softmax's numerator is no exponential");
-  Expr *difference = getApplied<arith::SubFOp>(context, exp->operands[0]);
+  Expr *difference = getTerm<arith::SubFOp>(context, exp->operands[0]);
   if (!difference)
     return fail(exp->operands[0], "the maximum is not subtracted from the "
                                   "scores before the exponential");
@@ -133,7 +135,7 @@ LogicalResult AttentionMatcher::matchEmptyRowTest(Expr *condition) {
                                   "does not compare scores with -inf");
   Expr *compared = compare->operands[0];
   if (Expr *extension = getApplied<arith::ExtFOp>(context, compared))
-    compared = extension->operands[0];
+    compared = extension->operands[0]; // to f64
   // Not the comparison but what it compares has to be equal to the scores.
   Expr rest = *all;
   rest.operands[1] = compared;

@@ -14,10 +14,44 @@
 using namespace mlir;
 using namespace mlir::ring;
 
+bool mlir::ring::isAttentionFloat(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32();
+}
+
+bool mlir::ring::isRounding(Operation *op) {
+  return isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(op) &&
+         isAttentionFloat(op->getOperand(0).getType()) &&
+         isAttentionFloat(op->getResult(0).getType());
+}
+
+Expr *mlir::ring::skipRoundings(ExprContext &context, Expr *expr,
+                                SmallVectorImpl<Type> *types) {
+  while (true) {
+    Expr *resolved = context.resolve(expr);
+    if (resolved->kind != Expr::Kind::Apply || !isRounding(resolved->op))
+      return expr;
+    if (types && isa<arith::TruncFOp>(resolved->op))
+      types->push_back(resolved->value.getType());
+    expr = resolved->operands[0];
+  }
+}
+
+Expr *mlir::ring::skipExtensions(ExprContext &context, Expr *expr) {
+  while (Expr *extension = getApplied<arith::ExtFOp>(context, expr)) {
+    if (!isRounding(extension->op))
+      break;
+    expr = extension->operands[0];
+  }
+  return expr;
+}
+
 Expr *mlir::ring::getContraction(ExprContext &context, Expr *expr) {
   Expr *sum = getReduction<arith::AddFOp>(context, expr);
-  return sum && getApplied<arith::MulFOp>(context, sum->operands[1]) ? sum
-                                                                     : nullptr;
+  return sum && getProduct(context, sum) ? sum : nullptr;
+}
+
+Expr *mlir::ring::getProduct(ExprContext &context, Expr *contraction) {
+  return getTerm<arith::MulFOp>(context, contraction->operands[1]);
 }
 
 /// True iff `predicate` holds for a part of `expr`, not looking into products

@@ -17,14 +17,38 @@
 
 namespace mlir::ring {
 
+/// True iff attention is computed in `type`, or rounded to it.
+bool isAttentionFloat(Type type);
+
+/// True iff the scalar op `op` converts between f16, bf16 and f32.
+bool isRounding(Operation *op);
+
+/// `expr` without conversions between f16, bf16 and f32. Ring keeps f32
+/// throughout, so that roundings on the way are left out. Appends the types
+/// that are rounded to, the last first, to `types`.
+Expr *skipRoundings(ExprContext &context, Expr *expr,
+                    SmallVectorImpl<Type> *types = nullptr);
+
+/// `expr` without conversions to f32, which change no number.
+Expr *skipExtensions(ExprContext &context, Expr *expr);
+
+/// As `getApplied`, but for roundings.
+template <typename OpTy> Expr *getTerm(ExprContext &context, Expr *expr) {
+  return getApplied<OpTy>(context, skipRoundings(context, expr));
+}
+
+/// A reduction by one of the combiners, but for roundings.
 template <typename... CombinerTys>
 Expr *getReduction(ExprContext &context, Expr *expr) {
-  expr = context.resolve(expr);
+  expr = context.resolve(skipRoundings(context, expr));
   return expr->isReduction() && isa<CombinerTys...>(expr->op) ? expr : nullptr;
 }
 
 /// A sum of products. What it starts at is another question.
 Expr *getContraction(ExprContext &context, Expr *expr);
+
+/// The product that a contraction sums.
+Expr *getProduct(ExprContext &context, Expr *contraction);
 
 /// True iff a product of matrices is a part of `expr`.
 bool hasContraction(ExprContext &context, Expr *expr);

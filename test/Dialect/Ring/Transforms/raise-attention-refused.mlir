@@ -108,7 +108,7 @@
 
 // Other element types.
 // RUN: sed -e 's/f32/f64/g; s/0xFF800000/0xFFF0000000000000/' %{generic} | %{raise} 2>&1 | %{check} TYPE
-// TYPE: the element type is not f32"
+// TYPE: the element type is not f32, f16 or bf16"
 
 // Sizes that ring.attention does not take.
 // RUN: sed -e 's/x16xf32/x?xf32/' %{generic} | %{raise} 2>&1 | %{check} HEADSIZE
