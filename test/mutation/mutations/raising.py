@@ -16,6 +16,7 @@ REFUSED = lit("Dialect/Ring/Transforms/raise-attention-refused.mlir")
 FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
+BASE_TWO = lit("Integration/spellings/base_two.py")
 HALVES = lit("Integration/spellings/halves.py")
 
 MUTATIONS = [
@@ -46,9 +47,9 @@ MUTATIONS = [
     Mutation(
         "raise-scale-divided",
         "a score that is divided is taken for one that is multiplied",
-        SCORES,
-        "divides ? scale / *factor : scale * *factor",
-        "scale * *factor",
+        TERMS,
+        "divides ? 1 / *factor : *factor",
+        "*factor",
         FORMS,
     ),
     Mutation(
@@ -191,9 +192,33 @@ MUTATIONS = [
         "raise-finite-multiplied",
         "a finite score hides though it is multiplied",
         SCORES,
-        "if (std::isfinite(fill) && scale != 1)",
-        "if (false)",
+        ": static_cast<float>(fill * step.factor);",
+        ": fill;",
         DATA,
+    ),
+    Mutation(
+        "raise-base-two-is-e",
+        "exp2 is taken for exp",
+        SOFTMAX,
+        "exponentScale = llvm::numbers::ln2;",
+        "exponentScale = 1;",
+        BASE_TWO,
+    ),
+    Mutation(
+        "raise-data-in-base-two",
+        "what replaces scores in base 2 does so in base e",
+        SCORES,
+        "static_cast<float>(fill * exponentScale);",
+        "fill;",
+        BASE_TWO,
+    ),
+    Mutation(
+        "raise-maximum-multiplied",
+        "the maximum and the scores may be multiplied by different factors",
+        SOFTMAX,
+        "scaledScores->factor != scaled->factor",
+        "false",
+        BASE_TWO,
     ),
     Mutation(
         "raise-several-finite",
@@ -215,8 +240,8 @@ MUTATIONS = [
         "raise-bias-after-replacement",
         "a bias that is added to replaced scores is replaced with them",
         SCORES,
-        "if (this->condition || bias || scale != 1)",
-        "if (this->condition || scale != 1)",
+        "if (this->condition || bias)",
+        "if (this->condition)",
         DATA,
     ),
     Mutation(
@@ -231,16 +256,16 @@ MUTATIONS = [
         "raise-fill-overflow-ignored",
         "a fill that is -inf in f16 counts as finite",
         SCORES,
-        "if (rounded.isInfinity())",
-        "if (false)",
+        "rounded.isInfinity() ? ",
+        "false ? ",
         HALVES,
     ),
     Mutation(
         "raise-bias-overflow-ignored",
         "a bias of -1e9 is raised though it is rounded to f16 with the scores",
         SCORES,
-        "return rounded != type; }",
-        "return false; }",
+        "step.roundedTo && step.roundedTo != type;",
+        "false;",
         HALVES,
     ),
     Mutation(

@@ -29,10 +29,11 @@ struct Mismatch {
 };
 
 /// Resolved operand-wise access to scalar ops.
-template <typename OpTy> Expr *getApplied(ExprContext &context, Expr *expr) {
+template <typename... OpTys>
+Expr *getApplied(ExprContext &context, Expr *expr) {
   expr = context.resolve(expr);
-  return expr->kind == Expr::Kind::Apply && isa<OpTy>(expr->op) ? expr
-                                                                : nullptr;
+  return expr->kind == Expr::Kind::Apply && isa<OpTys...>(expr->op) ? expr
+                                                                    : nullptr;
 }
 
 /// True iff a resolved condition (its negation where `negated`) holds where

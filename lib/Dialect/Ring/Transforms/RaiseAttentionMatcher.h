@@ -39,6 +39,8 @@ private:
   LogicalResult matchDimensions();
   LogicalResult matchProbabilities();
   LogicalResult matchSoftmax(Expr *quotient);
+  LogicalResult matchExponent(Expr *exp);
+  LogicalResult matchDifference(Expr *difference);
   LogicalResult matchEmptyRowTest(Expr *condition);
   LogicalResult matchScores();
   LogicalResult matchAddedMask(Expr *mask);
@@ -58,6 +60,8 @@ private:
   void hideParts(Expr *condition, bool negated, Expr *mask);
   LogicalResult addBias(Expr *summand);
   LogicalResult cap(Expr *tanh);
+  void multiply(double factor);
+  double atSoftmax(double fill) const;
 
   LogicalResult fail(Operation *where, const Twine &reason) {
     mismatch = {where, reason.str()};
@@ -94,8 +98,16 @@ private:
   /// softcap(c * t * x).
   double scale = 1;
   std::optional<double> softcap;
-  /// Which types the scores are rounded to on the way to the softmax.
-  SmallVector<Type, 2> roundings;
+  /// By which the difference to the maximum is multiplied, ln(2) where the base
+  /// is 2. Part of `scale`.
+  double exponentScale = 1;
+  /// What becomes of the scores on the way to the difference, the last first:
+  /// they are multiplied, or rounded to a type.
+  struct Step {
+    double factor = 1;
+    Type roundedTo = nullptr;
+  };
+  SmallVector<Step, 4> steps;
 };
 
 } // namespace mlir::ring

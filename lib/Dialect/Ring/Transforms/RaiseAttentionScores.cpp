@@ -13,6 +13,7 @@
 #include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 using namespace mlir;
@@ -23,17 +24,28 @@ using namespace mlir::ring;
 /// fill of this magnitude takes up what it is added to.
 static bool hidesPairs(double fill) { return fill <= -1e38; }
 
-/// What a score of `fill` is after roundings to `types`. Only overflow counts:
-/// finfo(f32).min is -inf in f16 and in bf16.
-static double overflow(double fill, ArrayRef<Type> types) {
-  for (Type type : types) {
-    APFloat rounded(fill);
-    bool losesInfo = false;
-    rounded.convert(cast<FloatType>(type).getFloatSemantics(),
-                    APFloat::rmNearestTiesToEven, &losesInfo);
-    if (rounded.isInfinity())
-      return std::copysign(INFINITY, fill);
-  }
+/// -inf where `fill` overflows in `type`: finfo(f32).min does in f16 and bf16.
+static double overflow(double fill, Type type) {
+  APFloat rounded(fill);
+  bool losesInfo = false;
+  rounded.convert(cast<FloatType>(type).getFloatSemantics(),
+                  APFloat::rmNearestTiesToEven, &losesInfo);
+  return rounded.isInfinity() ? std::copysign(INFINITY, fill) : fill;
+}
+
+void AttentionMatcher::multiply(double factor) {
+  steps.push_back({factor});
+  scale *= factor;
+  // Base 2 and log2(e) undo each other but for their rounding to f32.
+  if (std::abs(scale - 1) <= std::numeric_limits<float>::epsilon())
+    scale = 1;
+}
+
+/// What a score of `fill` is when the maximum is subtracted.
+double AttentionMatcher::atSoftmax(double fill) const {
+  for (const Step &step : llvm::reverse(steps))
+    fill = step.roundedTo ? overflow(fill, step.roundedTo)
+                          : static_cast<float>(fill * step.factor);
   return fill;
 }
 
@@ -50,7 +62,7 @@ LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
 }
 
 /// Pairs for which `condition` is false (true where `negated`) get the score
-/// `fill`, instead of theirs or beside it, as follows from positions.
+/// `fill` at the softmax, as follows from positions.
 LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
                                      Expr *mask) {
   if (softcap)
@@ -58,20 +70,17 @@ LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
   if (scale <= 0)
     return fail(mask,
                 "the mask is multiplied by a factor that is not positive");
-  if (std::isfinite(fill) && scale != 1)
-    return fail(mask, "a mask of a finite score is multiplied by a factor");
+  // From the difference to the maximum on, it cannot overflow any more.
+  if (!hidesPairs(fill) || !hidesPairs(fill * exponentScale))
+    return fail(mask, "the mask does not replace scores by -inf, or by a "
+                      "finite score that is as low");
   return restrictPairs(condition, negated, fill, mask);
 }
 
 /// As `hide`, but pairs may also be hidden by a tensor.
 LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
                                            double fill, Expr *mask) {
-  LogicalResult hidden =
-      hidesPairs(fill)
-          ? hide(condition, negated, fill, mask)
-          : fail(mask, "the mask does not replace scores by -inf, or by a "
-                       "finite score that is as low");
-  if (succeeded(hidden))
+  if (succeeded(hide(condition, negated, fill, mask)))
     return success();
   if (softcap)
     return failure();
@@ -88,9 +97,12 @@ LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
     return failure();
   }
   // What ring.attention replaces is the biased score.
-  if (this->condition || bias || scale != 1)
+  if (this->condition || bias)
     return fail(mask, "scores are replaced twice, or changed after that");
-  this->condition = ScoreData{condition, negated, fill};
+  double scaled = static_cast<float>(fill * exponentScale);
+  if (std::isfinite(fill) && std::isinf(scaled))
+    return fail(mask, "what replaces scores becomes infinite in base e");
+  this->condition = ScoreData{condition, negated, scaled};
   asTensor = asPositions;
   return success();
 }
@@ -121,7 +133,9 @@ LogicalResult AttentionMatcher::addBias(Expr *summand) {
         summand,
         "the scores have more than one bias, or one that is multiplied");
   Type type = getElementTypeOrSelf(summand->value);
-  if (llvm::any_of(roundings, [&](Type rounded) { return rounded != type; }))
+  if (llvm::any_of(steps, [&](const Step &step) {
+        return step.roundedTo && step.roundedTo != type;
+      }))
     return fail(summand, "a bias is rounded with the scores to a type in which "
                          "it may be infinite");
   bias = ScoreData{summand};
@@ -140,7 +154,9 @@ LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
           getFloatConstant(context, select->operands[negated ? 1 : 2]);
       if (!isFloatConstant(context, kept, 0) || !fill || !hidesPairs(*fill))
         continue;
-      fill = overflow(overflow(*fill, ownRoundings), roundings);
+      for (Type type : llvm::reverse(ownRoundings))
+        fill = overflow(*fill, type);
+      fill = atSoftmax(*fill);
       if (succeeded(hide(select->operands[0], negated, *fill, select)))
         return success();
       // What is -inf may be hidden as well, where a part says where it is.
@@ -181,18 +197,16 @@ LogicalResult AttentionMatcher::matchScores() {
       if (failed(matchAddedMask(operands[first ? 1 : 0])))
         return failure();
     } else if (isa<arith::MulFOp, arith::DivFOp>(scalarOp)) {
-      bool divides = isa<arith::DivFOp>(scalarOp);
-      std::optional<double> factor = getFloatConstant(context, operands[1]);
-      next = operands[0];
-      if (!factor && !divides) {
-        factor = getFloatConstant(context, operands[0]);
-        next = operands[1];
-      }
-      if (!factor)
+      std::optional<ScaledExpr> scaled = getScaled(context, expr);
+      if (!scaled)
         return fail(expr, "the scale of the scores is not constant");
-      scale = divides ? scale / *factor : scale * *factor;
+      multiply(scaled->factor);
+      next = scaled->rest;
     } else if (isRounding(scalarOp)) {
-      next = skipRoundings(context, expr, &roundings);
+      SmallVector<Type, 2> types;
+      next = skipRoundings(context, expr, &types);
+      for (Type type : types)
+        steps.push_back({1, type});
     } else if (isa<math::TanhOp>(scalarOp)) {
       if (failed(cap(expr)))
         return failure();
@@ -205,8 +219,7 @@ LogicalResult AttentionMatcher::matchScores() {
       if (!fill)
         return fail(expr, "the mask replaces scores by something else than a "
                           "constant");
-      fill = overflow(*fill, roundings);
-      if (failed(hideByData(operands[0], negated, *fill, expr)))
+      if (failed(hideByData(operands[0], negated, atSoftmax(*fill), expr)))
         return failure();
       next = operands[negated ? 2 : 1];
     } else {

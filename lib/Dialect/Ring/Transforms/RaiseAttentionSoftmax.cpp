@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <cmath>
 #include <limits>
 
@@ -89,24 +91,10 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
   if (!denominator)
     return fail(quotient, "the weights of the values are not a softmax's "
                           "quotient");
-  Expr *exp = getTerm<math::ExpOp>(context, numerator);
+  Expr *exp = getTerm<math::ExpOp, math::Exp2Op>(context, numerator);
   if (!exp)
     return fail(numerator, "the softmax's numerator is no exponential");
-  Expr *difference = getTerm<arith::SubFOp>(context, exp->operands[0]);
-  if (!difference)
-    return fail(exp->operands[0], "the maximum is not subtracted from the "
-                                  "scores before the exponential");
-  scores = difference->operands[0];
-
-  Expr *subtracted = skipMaximumWithLowest(context, difference->operands[1]);
-  Expr *max =
-      getReduction<arith::MaximumFOp, arith::MaxNumFOp>(context, subtracted);
-  if (!max)
-    return fail(subtracted,
-                "what is subtracted from the scores is not their maximum");
-  if (!startsBelowScores(context, max))
-    return fail(max, "the maximum of the scores does not start at -inf");
-  if (failed(matchOverKeys(max, scores, "the maximum of the scores")))
+  if (failed(matchExponent(exp)))
     return failure();
 
   Expr *sum = getReduction<arith::AddFOp>(context, denominator);
@@ -116,6 +104,51 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
   if (!isFloatConstant(context, sum->operands[0], 0))
     return fail(sum, "the sum of the exponentials does not start at 0");
   return matchOverKeys(sum, numerator, "the sum of the exponentials");
+}
+
+/// exp(c * (s - max(s))), or the same in base 2, where c is multiplied by
+/// ln(2).
+LogicalResult AttentionMatcher::matchExponent(Expr *exp) {
+  if (isa<math::Exp2Op>(exp->op))
+    exponentScale = llvm::numbers::ln2;
+  Expr *exponent = exp->operands[0];
+  while (std::optional<ScaledExpr> scaled = getScaled(context, exponent)) {
+    exponentScale *= scaled->factor;
+    exponent = scaled->rest;
+  }
+  if (!(exponentScale > 0))
+    return fail(exp, "the exponent is multiplied by a factor that is not "
+                     "positive");
+  Expr *difference = getTerm<arith::SubFOp>(context, exponent);
+  if (!difference)
+    return fail(exponent, "the maximum is not subtracted from the scores "
+                          "before the exponential");
+  scale = exponentScale;
+  return matchDifference(difference);
+}
+
+/// s - max(s), or c * s - c * max(s).
+LogicalResult AttentionMatcher::matchDifference(Expr *difference) {
+  scores = difference->operands[0];
+  Expr *subtracted = skipMaximumWithLowest(context, difference->operands[1]);
+  while (std::optional<ScaledExpr> scaled = getScaled(context, subtracted)) {
+    std::optional<ScaledExpr> scaledScores = getScaled(context, scores);
+    if (!scaledScores || scaledScores->factor != scaled->factor ||
+        !(scaled->factor > 0))
+      return fail(subtracted, "the maximum is not multiplied as the scores are "
+                              "that it is subtracted from");
+    multiply(scaled->factor);
+    scores = scaledScores->rest;
+    subtracted = scaled->rest;
+  }
+  Expr *max =
+      getReduction<arith::MaximumFOp, arith::MaxNumFOp>(context, subtracted);
+  if (!max)
+    return fail(subtracted,
+                "what is subtracted from the scores is not their maximum");
+  if (!startsBelowScores(context, max))
+    return fail(max, "the maximum of the scores does not start at -inf");
+  return matchOverKeys(max, scores, "the maximum of the scores");
 }
 
 LogicalResult AttentionMatcher::matchEmptyRowTest(Expr *condition) {

@@ -74,7 +74,8 @@ static bool hasPart(ExprContext &context, Expr *expr,
 
 bool mlir::ring::hasSoftmax(ExprContext &context, Expr *expr) {
   auto isExp = [](Expr *part) {
-    return part->kind == Expr::Kind::Apply && isa<math::ExpOp>(part->op);
+    return part->kind == Expr::Kind::Apply &&
+           isa<math::ExpOp, math::Exp2Op>(part->op);
   };
   auto isPlainReduction = [&](Expr *part) {
     return part->isReduction() && !getContraction(context, part);
@@ -93,4 +94,19 @@ bool mlir::ring::isFloatConstant(ExprContext &context, Expr *expr,
                                  double value) {
   std::optional<double> constant = getFloatConstant(context, expr);
   return constant && *constant == value;
+}
+
+std::optional<ScaledExpr> mlir::ring::getScaled(ExprContext &context,
+                                                Expr *expr) {
+  expr = context.resolve(skipRoundings(context, expr));
+  if (expr->kind != Expr::Kind::Apply ||
+      !isa<arith::MulFOp, arith::DivFOp>(expr->op))
+    return std::nullopt;
+  bool divides = isa<arith::DivFOp>(expr->op);
+  if (auto factor = getFloatConstant(context, expr->operands[1]))
+    return ScaledExpr{divides ? 1 / *factor : *factor, expr->operands[0]};
+  if (auto factor = getFloatConstant(context, expr->operands[0]);
+      factor && !divides)
+    return ScaledExpr{*factor, expr->operands[1]};
+  return std::nullopt;
 }

@@ -33,8 +33,8 @@ Expr *skipRoundings(ExprContext &context, Expr *expr,
 Expr *skipExtensions(ExprContext &context, Expr *expr);
 
 /// As `getApplied`, but for roundings.
-template <typename OpTy> Expr *getTerm(ExprContext &context, Expr *expr) {
-  return getApplied<OpTy>(context, skipRoundings(context, expr));
+template <typename... OpTys> Expr *getTerm(ExprContext &context, Expr *expr) {
+  return getApplied<OpTys...>(context, skipRoundings(context, expr));
 }
 
 /// A reduction by one of the combiners, but for roundings.
@@ -58,6 +58,14 @@ bool hasContraction(ExprContext &context, Expr *expr);
 bool hasSoftmax(ExprContext &context, Expr *expr);
 
 bool isFloatConstant(ExprContext &context, Expr *expr, double value);
+
+struct ScaledExpr {
+  double factor;
+  Expr *rest;
+};
+
+/// The constant factor of a product or quotient, and what it scales.
+std::optional<ScaledExpr> getScaled(ExprContext &context, Expr *expr);
 
 } // namespace mlir::ring
 

@@ -110,7 +110,7 @@
 // Multiplied, it may be any number.
 // RUN: sed -e 's/%%0 = arith.mulf %%scale, %%x : f32/%%0 = arith.select %%visible, %%x, %%low : f32/; s/%%masked = .*/%%masked = arith.mulf %%0, %%scale : f32/; s/%%three = /%%low = arith.constant -2.38e38 : f32\n  %%three = /; s/%%scale = arith.constant 0.25/%%scale = arith.constant 1.0e-38/' %{generic} | %{raise} 2>&1 \
 // RUN:   | %{check} MULTIPLIED --implicit-check-not="= ring.attention"
-// MULTIPLIED: a mask of a finite score is multiplied by a factor", op=arith.select
+// MULTIPLIED: the mask does not replace scores by -inf, or by a finite score that is as low", op=arith.select
 // A row that both hide has its weights where the higher score is.
 // DEFINE: %{twice} = -e 's/%%masked = .*/%%first = arith.select %%visible, %%0, %%ninf : f32\n    %%masked = arith.select %%near, %%first, %%low : f32/; s/%%three = /%%low = arith.constant -2.38e38 : f32\n  %%three = /'
 // RUN: sed %{twice} %{generic} | %{raise} | %{check} TWICE

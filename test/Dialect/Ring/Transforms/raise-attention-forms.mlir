@@ -64,6 +64,10 @@
 // RUN: sed -e 's/constant 0.25 : f32/constant 8.0 : f32/; s/mulf %%scale, %%x/divf %%x, %%scale/' %{in} | %{raise} | FileCheck %s --check-prefix=DIVIDED
 // DIVIDED: mask(<causal>) scale(1.250000e-01)
 
+// Base 2.
+// RUN: sed -e 's/math.exp/math.exp2/' %{in} | %{raise} | FileCheck %s --check-prefix=EXP2
+// EXP2: mask(<causal>) scale(0.173286796) :
+
 // A cap below the mask.
 // RUN: sed -e 's/%%masked = .*/%%1 = math.tanh %%0 : f32\n    %%2 = arith.mulf %%1, %%cap : f32\n    %%masked = arith.select %%visible, %%2, %%ninf : f32/; s/%%three = /%%cap = arith.constant 50.0 : f32\n  %%three = /' %{in} | %{raise} | FileCheck %s --check-prefix=CAPPED
 // CAPPED: mask(<causal>) scale(1.250000e+01) softcap(5.000000e+01) :
