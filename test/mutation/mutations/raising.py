@@ -7,6 +7,7 @@ RAISE = FOLDER + "RaiseAttention.cpp"
 MATCH = FOLDER + "RaiseAttentionMatch.cpp"
 SOFTMAX = FOLDER + "RaiseAttentionSoftmax.cpp"
 SCORES = FOLDER + "RaiseAttentionScores.cpp"
+SLICES = FOLDER + "RaiseAttentionSlices.cpp"
 TERMS = FOLDER + "RaiseAttentionTerms.cpp"
 BUILD = FOLDER + "RaiseAttentionBuild.cpp"
 MASK = FOLDER + "RaiseAttentionMask.cpp"
@@ -17,6 +18,7 @@ FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
 BASE_TWO = lit("Integration/spellings/base_two.py")
+SINKS = lit("Integration/spellings/sinks.py")
 HALVES = lit("Integration/spellings/halves.py")
 
 MUTATIONS = [
@@ -96,7 +98,7 @@ MUTATIONS = [
         "raise-reductions-not-compared",
         "the maximum and the sum may be of other scores",
         SOFTMAX,
-        "if (context.equal(skipRoundings(context, element),\n                    skipRoundings(context, reduction->operands[1]), renaming))",
+        "if (context.equal(skipRoundings(context, element),\n                    skipRoundings(context, reduced), renaming))",
         "if (true)",
         REFUSED,
     ),
@@ -283,6 +285,54 @@ MUTATIONS = [
         "return fill <= -1e38;",
         "return fill <= -6e4;",
         HALVES,
+    ),
+    Mutation(
+        "raise-sink-lost",
+        "the attention that is found has no sinks",
+        BUILD,
+        "sinks, match.mask,",
+        "Value(), match.mask,",
+        SINKS,
+    ),
+    Mutation(
+        "raise-sinks-differ",
+        "the sum and the maximum may have different sinks",
+        SOFTMAX,
+        "if (*inSum != sink)",
+        "if (false)",
+        SINKS,
+    ),
+    Mutation(
+        "raise-sink-scaled",
+        "a sink is taken as it is though it is multiplied with the scores",
+        SOFTMAX,
+        "(scale != 1 || !isSinkBesideScores())",
+        "false",
+        SINKS,
+    ),
+    Mutation(
+        "raise-sink-empty-rows",
+        "with a sink, a row that sees nothing is NaN or a mean",
+        MATCH,
+        "if (sink)\n    match.emptyRows",
+        "if (false)\n    match.emptyRows",
+        SINKS,
+    ),
+    Mutation(
+        "raise-slice-offset",
+        "a slice may start anywhere",
+        SLICES,
+        "[](int64_t o) { return o == 0; }",
+        "[](int64_t) { return true; }",
+        SINKS,
+    ),
+    Mutation(
+        "raise-sink-weighed",
+        "what else depends on the key is not looked at for the sink",
+        SOFTMAX,
+        "if (depends && found)",
+        "if (false)",
+        SINKS,
     ),
     Mutation(
         "raise-softcap-lost",

@@ -94,6 +94,9 @@ struct RaiseAttentionPass
         << remark::metric("heads", getSize(match.operands.query.target[1]))
         << remark::metric("kv_heads", getSize(match.operands.key.target[1]))
         << remark::metric("mask", mask) << remark::metric("scale", match.scale)
+        << remark::metric("sinks", match.sinks || match.sink
+                                       ? "one for each head"
+                                       : "none")
         << remark::metric("softcap", match.softcap
                                          ? std::to_string(*match.softcap)
                                          : "none")

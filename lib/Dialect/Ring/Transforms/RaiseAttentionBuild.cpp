@@ -87,6 +87,16 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   if (bias && getElementTypeOrSelf(bias) != elementType)
     bias = convertElements(builder, loc, bias, builder.getF32Type());
   Value condition = match.condition ? materialize(*match.condition) : Value();
+  Value sinks;
+  if (match.sinks)
+    sinks = convertElements(builder, loc, materialize(*match.sinks),
+                            builder.getF32Type());
+  if (match.sink)
+    sinks = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(
+            getTypeAt({match.operands.query.target[1]}, builder.getF32Type()),
+            *match.sink));
   EmptyRowsAttr emptyRows;
   if (match.emptyRows != EmptyRows::Zero)
     emptyRows = EmptyRowsAttr::get(builder.getContext(), match.emptyRows);
@@ -97,7 +107,7 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
       builder, loc, getTypeAt(match.operands.output, elementType),
       /*lse=*/Type(), query, key, value, bias,
       /*query_segments=*/nullptr, /*key_segments=*/nullptr, /*lengths=*/nullptr,
-      /*offsets=*/nullptr, /*sinks=*/nullptr, match.mask,
+      /*offsets=*/nullptr, sinks, match.mask,
       builder.getF32FloatAttr(match.scale), softcap, emptyRows);
   if (condition)
     buildScore(builder, op, condition, match);

@@ -272,13 +272,29 @@ Expr *ExprContext::expandLoad(Expr *expr) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(def))
     return LinalgExpansion(*this, linalgOp)
         .run(cast<OpResult>(expr->value).getResultNumber(), expr->indices);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def))
+    return expandExtraction(expr, slice);
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(def))
+    return expandInsertion(expr, insert);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(def))
+    return expandConcatenation(expr, concat);
+  // Below, an index that is not whole would not be seen or be another one.
+  auto areWhole = [&](ArrayRef<Index> indices, ArrayRef<int64_t> shape) {
+    return llvm::all_of_zip(indices, shape, isWhole);
+  };
   if (auto cast = dyn_cast<tensor::CastOp>(def))
-    return load(cast.getSource(), expr->indices);
+    return areWhole(expr->indices, type.getShape())
+               ? load(cast.getSource(), expr->indices)
+               : nullptr;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(def)) {
     Indices indices;
-    for (const ReassociationIndices &group : expand.getReassociationIndices())
-      indices.push_back(concatenate(
-          ArrayRef(expr->indices).slice(group.front(), group.size())));
+    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
+      auto parts = ArrayRef(expr->indices).slice(group.front(), group.size());
+      if (!areWhole(parts.drop_front(),
+                    type.getShape().slice(group.front() + 1, group.size() - 1)))
+        return nullptr;
+      indices.push_back(concatenate(parts));
+    }
     // A tensor of rank 0 expands to unit dimensions without any group.
     return load(expand.getSrc(), indices);
   }
@@ -287,6 +303,12 @@ Expr *ExprContext::expandLoad(Expr *expr) {
     ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
     for (auto [dim, group] :
          llvm::enumerate(collapse.getReassociationIndices())) {
+      if (group.size() == 1) {
+        indices.push_back(expr->indices[dim]);
+        continue;
+      }
+      if (!isWhole(expr->indices[dim], type.getDimSize(dim)))
+        return nullptr;
       std::optional<Indices> parts =
           split(expr->indices[dim], shape.slice(group.front(), group.size()));
       if (!parts)

@@ -22,6 +22,7 @@
 #include "RaiseAttentionIndex.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -39,7 +40,8 @@ struct Expr {
     Apply,     ///< the scalar op `op` on `operands`
     Reduce,    ///< `op` over all `variables`: operands {initial value, element}
     Invariant, ///< the scalar `value`, the same for all elements
-    Unknown    ///< anything else; equal to nothing, not even to itself
+    Unknown    ///< anything else, computed from `operands` in some way; equal
+               ///< to nothing, not even to itself
   };
 
   Kind kind;
@@ -55,6 +57,9 @@ struct Expr {
   bool isReduction() const { return kind == Kind::Reduce; }
   bool isLoad() const { return kind == Kind::Load; }
 };
+
+/// True unless `index` has fewer values than a dimension of `size`.
+bool isWhole(const Index &index, int64_t size);
 
 /// Variables of one expression renamed to those of another; each stands for one
 /// other, of equal size.
@@ -85,6 +90,15 @@ public:
   /// cut into ops does not matter.
   bool equal(Expr *a, Expr *b, const Renaming &renaming = {});
 
+  /// `expr` with `first`, which has fewer values, in the place of `variable`.
+  /// Null where a dimension is not read by `variable` alone.
+  Expr *restrict(Expr *expr, const Digit &variable, const Digit &first);
+
+  /// Of a load from a concatenation along the dimension that `variable` runs
+  /// over, the element for the last value of `variable`; null where the last
+  /// part has several, or where it is no such load.
+  Expr *loadLast(Expr *expr, const Digit &variable);
+
   /// True iff `variable` occurs in `expr` as far as it is expanded. What it is
   /// loaded from may be constant along it nevertheless.
   static bool mentions(Expr *expr, const Digit &variable);
@@ -99,6 +113,9 @@ private:
 
   Expr *create(Expr expr);
   Expr *expandLoad(Expr *expr);
+  Expr *expandExtraction(Expr *expr, tensor::ExtractSliceOp slice);
+  Expr *expandInsertion(Expr *expr, tensor::InsertSliceOp insert);
+  Expr *expandConcatenation(Expr *expr, tensor::ConcatOp concat);
   Index loopVariable(Operation *op, unsigned loop, int64_t size);
   bool equalIndices(const Indices &a, const Indices &b,
                     const Renaming &renaming);

@@ -138,6 +138,14 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
   if (failed(read(bias, isAttentionFloat, match.bias)) ||
       failed(read(condition, isBoolean, match.condition)))
     return failure();
+  if (sink) {
+    if (std::optional<double> constant = getFloatConstant(context, sink))
+      match.sink = *constant;
+    else
+      match.sinks = matchSinks(context, match.operands.query, sink);
+    if (!match.sink && !match.sinks)
+      return fail(sink, "the sink is not read as [heads]");
+  }
   match.asTensor = asTensor;
   if (condition) {
     match.hidden = condition->hidden;
@@ -149,7 +157,10 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
     return fail(maskOp,
                 "several masks, one of a finite score, may hide all keys "
                 "from a query");
-  if (mayBeEmpty && hidesByFiniteScore)
+  // A row that sees nothing has all its weight on the sink, and gives 0.
+  if (sink)
+    match.emptyRows = EmptyRows::Zero;
+  else if (mayBeEmpty && hidesByFiniteScore)
     match.emptyRows = EmptyRows::Uniform;
   else if ((mayBeEmpty || bias || condition) && !emptyRowsAreZero)
     match.emptyRows = EmptyRows::NaN;

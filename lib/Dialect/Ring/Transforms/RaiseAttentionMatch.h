@@ -31,6 +31,9 @@ struct AttentionMatch {
   std::optional<OperandRead> condition;
   bool hidden = false;
   float fill = 0;
+  /// A number for each head, read as [heads], or one constant for all.
+  std::optional<OperandRead> sinks;
+  std::optional<float> sink;
   EmptyRows emptyRows = EmptyRows::Zero;
   /// Why a mask stays a tensor; without a reason where none does.
   Mismatch asTensor;

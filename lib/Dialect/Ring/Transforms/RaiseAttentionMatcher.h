@@ -40,7 +40,9 @@ private:
   LogicalResult matchProbabilities();
   LogicalResult matchSoftmax(Expr *quotient);
   LogicalResult matchExponent(Expr *exp);
+  FailureOr<Expr *> matchMaximum(Expr *max);
   LogicalResult matchDifference(Expr *difference);
+  LogicalResult skipFirstMaxima();
   LogicalResult matchEmptyRowTest(Expr *condition);
   LogicalResult matchScores();
   LogicalResult matchAddedMask(Expr *mask);
@@ -49,9 +51,12 @@ private:
   LogicalResult finish(AttentionMatch &match);
 
   /// Succeeds iff `reduction` over its variables is one of `element` over all
-  /// keys, and the same for each key.
-  LogicalResult matchOverKeys(Expr *reduction, Expr *element,
-                              const Twine &what);
+  /// keys, and the same for each key; or over the keys and a sink, a load that
+  /// is returned.
+  FailureOr<Expr *> matchOverKeys(Expr *reduction, Expr *element,
+                                  const Twine &what);
+  Expr *findSink(Expr *element, const Digit &over);
+  bool isSinkBesideScores();
   LogicalResult hide(Expr *condition, bool negated, double fill, Expr *mask);
   LogicalResult hideByData(Expr *condition, bool negated, double fill,
                            Expr *mask);
@@ -81,6 +86,10 @@ private:
   Expr *element = nullptr;
   Expr *probabilities = nullptr, *values = nullptr;
   Expr *scores = nullptr, *queries = nullptr, *keys = nullptr;
+  /// One for each row, beside the scores; null without.
+  Expr *sink = nullptr;
+  /// What the sink was found beside, at the keys.
+  Expr *besideSink = nullptr;
   std::optional<VisiblePairs> visible;
   /// What stays a tensor: added to the scores, or telling which of them are
   /// replaced.

@@ -306,6 +306,18 @@ mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
   return std::nullopt;
 }
 
+std::optional<OperandRead> mlir::ring::matchSinks(ExprContext &context,
+                                                  const OperandRead &query,
+                                                  Expr *root) {
+  Indices target = {query.target[1]};
+  for (Expr *read : getReads(context, root, nullptr))
+    if (isAttentionFloat(getElementTypeOrSelf(read->value)) &&
+        hasSizes(read->value, read->indices) &&
+        canRearrange(read->indices, target))
+      return OperandRead{read->value, read->indices, target};
+  return std::nullopt;
+}
+
 FailureOr<AttentionOperands>
 mlir::ring::matchOperands(ExprContext &context, const AttentionIndices &at,
                           Expr *query, Expr *key, Expr *value, double &scale,

@@ -63,6 +63,10 @@ std::optional<OperandRead> matchScoreData(ExprContext &context,
                                           const OperandRead &query, Expr *root,
                                           function_ref<bool(Type)> isOfType);
 
+/// The tensor of `root`, read as [heads]. Nothing where it is not.
+std::optional<OperandRead> matchSinks(ExprContext &context,
+                                      const OperandRead &query, Expr *root);
+
 /// True iff the type of `tensor` has the sizes, static or not, of what it is
 /// read at.
 bool hasSizes(Value tensor, const Indices &indices);

@@ -44,19 +44,69 @@ static bool startsBelowScores(ExprContext &context, Expr *max) {
   return isLowest(context, max->operands[0]);
 }
 
-LogicalResult AttentionMatcher::matchOverKeys(Expr *reduction, Expr *element,
-                                              const Twine &what) {
+/// The element of a concatenation for the last value of `over`, where `element`
+/// depends on `over` by this load alone.
+Expr *AttentionMatcher::findSink(Expr *element, const Digit &over) {
+  Expr *found = nullptr;
+  SmallVector<Expr *> worklist = {element};
+  llvm::DenseSet<Expr *> seen;
+  while (!worklist.empty()) {
+    Expr *part = context.resolve(worklist.pop_back_val());
+    if (!seen.insert(part).second)
+      continue;
+    bool depends = llvm::any_of(part->indices, [&](const Index &index) {
+      return llvm::any_of(index, [&](const Digit &digit) {
+        return digit.variable == over.variable;
+      });
+    });
+    if (depends && found)
+      return nullptr;
+    if (depends)
+      found = part;
+    llvm::append_range(worklist, part->operands);
+  }
+  if (!found)
+    return nullptr;
+  besideSink = context.restrict(found, over, at.key[0]);
+  return context.loadLast(found, over);
+}
+
+/// What is done to the scores after the concatenation is done to the sink as
+/// well, which `ring.attention` takes as it is.
+bool AttentionMatcher::isSinkBesideScores() {
+  for (Expr *part = scores; part;) {
+    if (part == besideSink)
+      return true;
+    bool rounded = part->kind == Expr::Kind::Apply && isRounding(part->op);
+    part = rounded ? part->operands[0] : context.expand(part);
+  }
+  return false;
+}
+
+FailureOr<Expr *> AttentionMatcher::matchOverKeys(Expr *reduction,
+                                                  Expr *element,
+                                                  const Twine &what) {
   const Index &over = reduction->variables;
-  if (over.size() > 1 || getSize(over) != getSize(at.key))
-    return fail(reduction->op, what + " does not run over the keys");
+  Expr *reduced = reduction->operands[1], *found = nullptr;
   Renaming renaming;
-  if (!over.empty())
+  if (over.size() == 1 && at.key.size() == 1 &&
+      ShapedType::isStatic(over[0].size) &&
+      over[0].size == at.key[0].size + 1) {
+    found = findSink(reduced, over[0]);
+    reduced = found ? context.restrict(reduced, over[0], at.key[0]) : nullptr;
+    if (!reduced)
+      return fail(reduction->op, what + " runs over one more than the keys, "
+                                        "which is no sink");
+  } else if (over.size() > 1 || getSize(over) != getSize(at.key)) {
+    return fail(reduction->op, what + " does not run over the keys");
+  } else if (!over.empty()) {
     renaming.push_back({at.key[0], over[0]});
+  }
   // The renaming is one to one, so this also says that the reduction does not
   // depend on the key that it is used for.
   if (context.equal(skipRoundings(context, element),
-                    skipRoundings(context, reduction->operands[1]), renaming))
-    return success();
+                    skipRoundings(context, reduced), renaming))
+    return found;
   return fail(reduction->op,
               what + " does not run over the keys of the same scores");
 }
@@ -103,7 +153,17 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
                 "the softmax's denominator is no sum of exponentials");
   if (!isFloatConstant(context, sum->operands[0], 0))
     return fail(sum, "the sum of the exponentials does not start at 0");
-  return matchOverKeys(sum, numerator, "the sum of the exponentials");
+  FailureOr<Expr *> inSum =
+      matchOverKeys(sum, numerator, "the sum of the exponentials");
+  if (failed(inSum))
+    return failure();
+  if (*inSum != sink)
+    return fail(sum, "the sum and the maximum have different sinks");
+  if (failed(skipFirstMaxima()))
+    return failure();
+  if (sink && (scale != 1 || !isSinkBesideScores()))
+    return fail(scores, "scores and sinks are changed together");
+  return success();
 }
 
 /// exp(c * (s - max(s))), or the same in base 2, where c is multiplied by
@@ -141,14 +201,37 @@ LogicalResult AttentionMatcher::matchDifference(Expr *difference) {
     scores = scaledScores->rest;
     subtracted = scaled->rest;
   }
-  Expr *max =
-      getReduction<arith::MaximumFOp, arith::MaxNumFOp>(context, subtracted);
+  FailureOr<Expr *> found = matchMaximum(subtracted);
+  if (failed(found))
+    return failure();
+  sink = *found;
+  return success();
+}
+
+/// The maximum of the scores, and of the sink that is returned.
+FailureOr<Expr *> AttentionMatcher::matchMaximum(Expr *expr) {
+  Expr *max = getReduction<arith::MaximumFOp, arith::MaxNumFOp>(context, expr);
   if (!max)
-    return fail(subtracted,
+    return fail(expr,
                 "what is subtracted from the scores is not their maximum");
   if (!startsBelowScores(context, max))
     return fail(max, "the maximum of the scores does not start at -inf");
   return matchOverKeys(max, scores, "the maximum of the scores");
+}
+
+/// The maximum may have been subtracted before: a shift of a whole row changes
+/// no weight.
+LogicalResult AttentionMatcher::skipFirstMaxima() {
+  while (Expr *difference = getTerm<arith::SubFOp>(context, scores)) {
+    scores = difference->operands[0];
+    FailureOr<Expr *> found =
+        matchMaximum(skipMaximumWithLowest(context, difference->operands[1]));
+    if (failed(found))
+      return failure();
+    if (*found != sink)
+      return fail(difference, "the maxima have different sinks");
+  }
+  return success();
 }
 
 LogicalResult AttentionMatcher::matchEmptyRowTest(Expr *condition) {
@@ -172,6 +255,11 @@ LogicalResult AttentionMatcher::matchEmptyRowTest(Expr *condition) {
   // Not the comparison but what it compares has to be equal to the scores.
   Expr rest = *all;
   rest.operands[1] = compared;
-  return matchOverKeys(&rest, scores,
-                       "the test for rows without a visible key");
+  FailureOr<Expr *> found =
+      matchOverKeys(&rest, scores, "the test for rows without a visible key");
+  if (failed(found))
+    return failure();
+  if (*found)
+    return fail(all, "the test for rows without a visible key has a sink");
+  return success();
 }

@@ -122,6 +122,11 @@ class Tensor:
     def reduce(self, combiner, over, start):
         return self.program.reduce(combiner, over, start, self)
 
+    def named(self, **names):
+        """The same with other names of dimensions: new=old."""
+        table = str.maketrans({old: new for new, old in names.items()})
+        return Tensor(self.program, self.name, self.dims.translate(table), self.element, self.array)
+
     def sum(self, over):
         return self.reduce("addf", over, 0.0)
 
@@ -270,6 +275,77 @@ class Program:
 
         self.write(f"{tensor.name} = arith.constant dense<{nested(array)}> : {tensor.type}")
         return tensor
+
+    def concat(self, dim, name, *parts, how="concat"):
+        """Along `dim`, which becomes `name`: tensor.concat, or slices of an empty tensor."""
+        dims, axis = parts[0].dims.replace(dim, name), parts[0].dims.index(dim)
+        array = np.concatenate([part.array for part in parts], axis)
+        self.sizes[name] = array.shape[axis]
+        element = parts[0].element
+        result = Tensor(self, None, dims, element, array)
+        if how == "concat":
+            result.name = self.fresh()
+            ins = f"{', '.join(x.name for x in parts)} : ({', '.join(x.type for x in parts)})"
+            self.write(f"{result.name} = tensor.concat dim({axis}) {ins} -> {result.type}")
+            return result
+        result.name, _ = self.empty(dims, element)
+        offsets = [0] * len(dims)
+        for part in parts:
+            into, result.name = result.name, self.fresh()
+            place = f"{offsets} {list(part.array.shape)} {[1] * len(dims)}"
+            self.write(
+                f"{result.name} = tensor.insert_slice {part.name} into {into}{place}"
+                f" : {part.type} into {result.type}"
+            )
+            offsets[axis] += part.array.shape[axis]
+        return result
+
+    def slice(self, tensor, dim, name, start):
+        """From `start` along `dim`, as many as `name` has."""
+        dims, axis = tensor.dims.replace(dim, name), tensor.dims.index(dim)
+        array = np.take(tensor.array, range(start, start + self.sizes[name]), axis)
+        result = Tensor(self, self.fresh(), dims, tensor.element, array)
+        offsets = [start if i == axis else 0 for i in range(len(dims))]
+        self.write(
+            f"{result.name} = tensor.extract_slice {tensor.name}{offsets} {list(array.shape)}"
+            f" {[1] * len(dims)} : {tensor.type} to {result.type}"
+        )
+        return result
+
+    def collapse(self, tensor, dims, name):
+        """Neighbouring `dims` as the one dimension `name`."""
+        axis = tensor.dims.index(dims)
+        groups = [[i] for i in range(axis)] + [[axis + i for i in range(len(dims))]]
+        groups += [[i] for i in range(axis + len(dims), len(tensor.dims))]
+        shape = [int(np.prod([tensor.array.shape[i] for i in group])) for group in groups]
+        self.sizes[name] = shape[axis]
+        array = tensor.array.reshape(shape)
+        result = Tensor(self, self.fresh(), tensor.dims.replace(dims, name), tensor.element, array)
+        self.write(
+            f"{result.name} = tensor.collapse_shape {tensor.name} {groups}"
+            f" : {tensor.type} into {result.type}"
+        )
+        return result
+
+    def expand(self, tensor, name, dims):
+        """The opposite."""
+        axis = tensor.dims.index(name)
+        groups = [[i] for i in range(axis)] + [[axis + i for i in range(len(dims))]]
+        groups += [[i + len(dims) - 1] for i in range(axis + 1, len(tensor.dims))]
+        dims = tensor.dims.replace(name, dims)
+        array = tensor.array.reshape([self.sizes[d] for d in dims])
+        result = Tensor(self, self.fresh(), dims, tensor.element, array)
+        self.write(
+            f"{result.name} = tensor.expand_shape {tensor.name} {groups} output_shape"
+            f" {list(array.shape)} : {tensor.type} into {result.type}"
+        )
+        return result
+
+    def broadcast_to(self, tensor, dims):
+        """With more dimensions, as a tensor of its own."""
+        name = self.generic(dims, "", [tensor], self.empty(dims, tensor.element), lambda x, acc: ([], x))
+        array = np.broadcast_to(self.broadcast(dims, tensor), [self.sizes[d] for d in dims])
+        return Tensor(self, name, dims, tensor.element, array)
 
     def reduce(self, combiner, over, start, tensor):
         dims = "".join(d for d in tensor.dims if d not in over)
