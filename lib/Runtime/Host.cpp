@@ -219,6 +219,18 @@ ring_status ring_host_end(ring_host *host, ring_status status) {
   return status;
 }
 
+ring_status ring_host_parallel_for(ring_host *host, int64_t count,
+                                   ring_body body, void *environment) {
+  if (Result result = host->checkProcess(); result.failed())
+    return host->conclude(result);
+  if (count < 0)
+    return host->conclude(
+        {RING_ERROR_USAGE,
+         "a parallel loop of " + std::to_string(count) + " items"});
+  host->pool->run(count, body, environment, host->account.get());
+  return host->conclude({});
+}
+
 const char *ring_host_error(const ring_host *host) {
   return host->error.c_str();
 }

@@ -81,6 +81,36 @@ TEST(PoolTest, NoItems) {
   EXPECT_EQ(host.counters().launches, 1);
 }
 
+TEST(PoolTest, HostFunctionsUseIt) {
+  Host host(1, 2);
+  ASSERT_EQ(ring_host_begin(host, RING_ABI_VERSION, 0), RING_OK);
+  struct Hits {
+    std::atomic<int> of[100] = {};
+    std::thread::id caller = std::this_thread::get_id();
+    std::atomic<void *> left{nullptr};
+  } hits;
+  ring_status status = ring_host_parallel_for(
+      host, 100,
+      [](void *environment, int64_t item) {
+        auto *hits = static_cast<Hits *>(environment);
+        EXPECT_NE(std::this_thread::get_id(), hits->caller);
+        ++hits->of[item];
+        if (item == 99)
+          hits->left = _mlir_memref_to_llvm_alloc(64);
+      },
+      &hits);
+  EXPECT_EQ(status, RING_OK) << host.error();
+  for (std::atomic<int> &each : hits.of)
+    EXPECT_EQ(each.load(), 1);
+  EXPECT_EQ(ring_host_parallel_for(host, 0, nullptr, nullptr), RING_OK);
+  EXPECT_EQ(ring_host_parallel_for(host, -1, nullptr, nullptr),
+            RING_ERROR_USAGE);
+  EXPECT_EQ(host.error(), "a parallel loop of -1 items");
+  // What an item has allocated belongs to the function, which failed.
+  ASSERT_NE(hits.left.load(), nullptr);
+  EXPECT_EQ(ring_host_end(host, RING_ERROR_USAGE), RING_ERROR_USAGE);
+}
+
 // N ranks do not use more threads than one, and one rank uses all of them.
 TEST(PoolTest, BusyThreadsAreTheOnesOfThePool) {
   for (int32_t ranks : {1, 4}) {

@@ -97,6 +97,12 @@ ring_status ring_host_check_argument(ring_host *host, int32_t argument,
                                      const int64_t *expected);
 ring_status ring_host_end(ring_host *host, ring_status status);
 
+/* ring_parallel_for for a host function, between these two: on the same pool,
+ * and what the items allocate is counted with the function. RING_ERROR_USAGE in
+ * a process forked after the host was created. */
+ring_status ring_host_parallel_for(ring_host *host, int64_t count,
+                                   ring_body body, void *environment);
+
 /* The tables [entries][5] of the queries (tables[0]) and of the keys
  * (tables[1]) of a layout on `ranks` ranks, with room for as many entries as
  * such a layout may need (2 a rank, `balanced` 64); the rest becomes empty

@@ -28,7 +28,7 @@ extern "C" {
 
 /* Grows with every change of this file or of Host.h that a compiled program
  * would notice. */
-#define RING_ABI_VERSION 3
+#define RING_ABI_VERSION 4
 
 typedef int32_t ring_status;
 enum {

@@ -362,11 +362,16 @@ LogicalResult FunctionLowering::lower(ParallelCallOp op) {
     func::ReturnOp::create(inner);
   }
   Value environment = b.packEnvironment(op.getArguments());
-  StringRef label = op.getCallee();
-  b.checkedCall("ring_parallel_for",
-                {b.context(), b.string(label.rsplit('_').second),
-                 b.asI64(op.getRound()), b.asI64(op.getCount()),
-                 functionAddress(b, body), environment});
+  SmallVector<Value> arguments = {b.context()};
+  if (isRank()) {
+    arguments.push_back(b.string(op.getCallee().rsplit('_').second));
+    arguments.push_back(b.asI64(op.getRound()));
+  }
+  arguments.push_back(b.asI64(op.getCount()));
+  arguments.push_back(functionAddress(b, body));
+  arguments.push_back(environment);
+  b.checkedCall(isRank() ? "ring_parallel_for" : "ring_host_parallel_for",
+                arguments);
   op.erase();
   return success();
 }

@@ -10,8 +10,9 @@
 // HOST-LABEL: func.func @f(
 // HOST-SAME:    %[[HOST:[^:]*]]: !llvm.ptr, {{.*}}) -> i32
 // HOST-NOT:     ring_begin
-// HOST:         %[[RANKS:.*]] = arith.constant 4 : i32
-// HOST:         %[[S0:.*]] = call @ring_host_begin(%[[HOST]], %{{.*}}, %[[RANKS]]) : (!llvm.ptr, i32, i32) -> i32
+// HOST:         %[[VERSION:.*]] = arith.constant {{[0-9]+}} : i32
+// HOST-NEXT:    %[[RANKS:.*]] = arith.constant 4 : i32
+// HOST-NEXT:    %[[S0:.*]] = call @ring_host_begin(%[[HOST]], %[[VERSION]], %[[RANKS]]) : (!llvm.ptr, i32, i32) -> i32
 // HOST:         cf.cond_br %{{.*}}, ^[[EXIT:.*]](%[[S0]] : i32), ^
 // HOST:         %[[DATA:.*]] = llvm.getelementptr
 // HOST-COUNT-4: llvm.extractvalue %{{.*}}[3, {{[0-3]}}]

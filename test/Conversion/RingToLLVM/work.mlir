@@ -90,6 +90,14 @@
 // PARALLEL:         cf.cond_br %{{.*}}, ^{{.*}}(%[[S]] : i32), ^
 // PARALLEL:         constant @f_kernel_item
 // PARALLEL:         call @ring_parallel_for
+// The host's calls go to the same pool.
+// PARALLEL-LABEL: func.func @h(
+// PARALLEL-SAME:    %[[HOST:[^:]*]]: !llvm.ptr, %[[N:[^:]*]]: index
+// PARALLEL:         %[[C:.*]] = arith.index_cast %[[N]] : index to i64
+// PARALLEL:         %[[F:.*]] = constant @f_kernel_item
+// PARALLEL:         %[[P:.*]] = builtin.unrealized_conversion_cast %[[F]]
+// PARALLEL:         %[[S:.*]] = call @ring_host_parallel_for(%[[HOST]], %[[C]], %[[P]], %{{.*}})
+// PARALLEL:         cf.cond_br %{{.*}}, ^{{.*}}(%[[S]] : i32), ^
 // PARALLEL:       func.func private @f_kernel_item(%[[ENV:[^:]*]]: !llvm.ptr, %[[ITEM:[^:]*]]: i64)
 // PARALLEL-DAG:     %[[I:.*]] = arith.index_cast %[[ITEM]] : i64 to index
 // PARALLEL-DAG:     llvm.load %[[ENV]]
@@ -136,10 +144,14 @@ func.func @f(%q: memref<4x5xi64>, %k: memref<3x5xi64>, %rank: index, %owner: ind
 func.func private @f_kernel(%i: index, %x: memref<?xf32>, %y: i64) {
   return
 }
-func.func @f(%n: index, %x: memref<?xf32>, %y: i64) {
+func.func @f(%n: index, %x: memref<?xf32>, %y: i64) attributes {ring.rank_of = @h} {
   %c3 = arith.constant 3 : index
   ring.parallel_call @f_kernel(%n, %c3) (%x, %y) : memref<?xf32>, i64
   ring.parallel_call @f_kernel(%c3, %c3) (%x, %y) : memref<?xf32>, i64
+  return
+}
+func.func @h(%n: index, %x: memref<?xf32>, %y: i64) {
+  ring.parallel_call @f_kernel(%n, %n) (%x, %y) : memref<?xf32>, i64
   return
 }
 

@@ -225,6 +225,14 @@ TRANSFERS = [
         tests("AccountingTest.AHostFunctionOfAnotherVersionIsRefused"),
     ),
     Mutation(
+        "host-loop-after-fork",
+        "a host's parallel loop waits for threads that the fork has not",
+        HOST,
+        "  if (Result result = host->checkProcess(); result.failed())\n    return host->conclude(result);\n  if (count < 0)",
+        "  if (count < 0)",
+        tests("FailureTest.ForkedProcess"),
+    ),
+    Mutation(
         "argument-sizes-not-checked",
         "a tensor may be smaller than the program was compiled for",
         ARGUMENTS,

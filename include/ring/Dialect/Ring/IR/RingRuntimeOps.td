@@ -173,7 +173,8 @@ def Ring_ParallelCallOp : Ring_Op<"parallel_call", [
   let description = [{
     Calls `callee(item, arguments...)` for item = 0 .. count - 1, in any order
     and at once, and returns when all have ended. Lowers to
-    `ring_parallel_for`. `round` labels the trace (-1: none).
+    `ring_parallel_for` in a rank function, to `ring_host_parallel_for` in a host
+    function. `round` labels the trace (-1: none).
 
     Example: `ring.parallel_call @kernel(%count, %round) (%q, %k) : memref<?xf32>, memref<?xf32>`
 
