@@ -28,12 +28,13 @@ using namespace mlir::ring;
 static void populateBufferization(OpPassManager &pm) {
   pm.addPass(createExpandHostPass());
   pm.addPass(createBufferizeTransfersPass());
-  pm.addPass(createResultsToDestinationsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createUnshareDestinationsPass());
-  // Results are computed in the caller's memory, not copied there.
+  // Before results have memory: it would give one tensor's to two results.
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  // After CSE, which would let results share what they start from.
+  pm.addPass(createResultsToDestinationsPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
   bufferize.functionBoundaryTypeConversion =

@@ -379,6 +379,14 @@ BUFFERS = [
         pass_test("results-to-destinations"),
     ),
     Mutation(
+        "results-share-what-they-start-from",
+        "two results that start from one fill are computed in one memory",
+        FOLDER + "ResultsToDestinations.cpp",
+        "if (current.hasOneUse())\n      continue;",
+        "if (true)\n      continue;",
+        pass_test("results-to-destinations"),
+    ),
+    Mutation(
         "inputs-writable",
         "bufferization may write to the caller's inputs",
         FOLDER + "ResultsToDestinations.cpp",

@@ -11,6 +11,8 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::ring {
 #define GEN_PASS_DEF_RESULTSTODESTINATIONSPASS
@@ -35,6 +37,37 @@ static MemRefType destinationType(RankedTensorType tensor) {
       tensor.getContext(), ShapedType::kDynamic,
       SmallVector<int64_t>(tensor.getRank(), ShapedType::kDynamic));
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
+}
+
+/// Lets the ops of which `value` is the last compute in `memory`, where they
+/// would in an empty tensor. Of what they make nobody else may be a user:
+/// bufferization does not know that the last one is written over the others at
+/// the function's end. (Upstream's elimination of empty tensors looks for no
+/// other users.) A fill is cheap, so each user gets its own.
+static void computeIn(Value memory, Value value) {
+  Block *block = value.getParentBlock();
+  Value current = value;
+  while (auto op = current.getDefiningOp<DestinationStyleOpInterface>()) {
+    OpOperand *init = op.getTiedOpOperand(cast<OpResult>(current));
+    current = init->get();
+    if (current.getType() != value.getType() ||
+        current.getParentBlock() != block)
+      return;
+    if (current.getDefiningOp<tensor::EmptyOp>()) {
+      auto b = OpBuilder::atBlockBegin(block);
+      init->set(bufferization::ToTensorOp::create(
+          b, value.getLoc(), value.getType(), memory, /*restrict=*/true,
+          /*writable=*/true));
+      return;
+    }
+    if (current.hasOneUse())
+      continue;
+    auto fill = current.getDefiningOp<linalg::FillOp>();
+    if (!fill)
+      return;
+    current = OpBuilder(op).clone(*fill)->getResult(0);
+    init->set(current);
+  }
 }
 
 /// Tensor results become trailing arguments.
@@ -66,6 +99,8 @@ static LogicalResult moveResults(func::FuncOp function) {
         b, ret.getLoc(), value, function.getArgument(position));
     write.setRestrict(true);
     write.setWritable(true);
+    if (value.getParentBlock() == ret->getBlock())
+      computeIn(function.getArgument(position), value);
   }
   ret.getOperandsMutable().assign(kept);
   function.setFunctionType(b.getFunctionType(function.getArgumentTypes(),

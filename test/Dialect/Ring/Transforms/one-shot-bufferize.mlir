@@ -3,7 +3,7 @@
 // DEFINE: %{ranks} = 4
 // DEFINE: %{distance} = 1
 // DEFINE: %{form4} = ring-opt %{file} --ring-shard-attention=ranks=%{ranks} --ring-apply-layout --ring-classify-blocks --ring-pipeline-rounds=prefetch-distance=%{distance}
-// DEFINE: %{bufferize} = --ring-expand-host --ring-bufferize-transfers --ring-results-to-destinations --canonicalize --cse --eliminate-empty-tensors --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=fully-dynamic-layout-map" --canonicalize
+// DEFINE: %{bufferize} = --ring-expand-host --ring-bufferize-transfers --canonicalize --cse --eliminate-empty-tensors --ring-results-to-destinations --one-shot-bufferize="bufferize-function-boundaries function-boundary-type-conversion=fully-dynamic-layout-map" --canonicalize
 // DEFINE: %{check} = FileCheck %s --implicit-check-not=memref.alloc --implicit-check-not=memref.copy --implicit-check-not=memref.clone --check-prefix
 
 // The host has a stack for each operand and result, and gathers into the

@@ -30,6 +30,26 @@
 // CHECK-LABEL: func.func @caller(
 // CHECK-SAME:    memref<4xf32, strided<[?], offset: ?>>) {
 
+// Ops that start from an empty tensor start from the result's memory. Each
+// result has a fill of its own.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-SAME:    %[[A:[^:]*]]: tensor<4xf32> {{.*}}, %[[D0:[^:]*]]: memref<4xf32, {{.*}}>, %[[D1:[^:]*]]: memref<4xf32, {{.*}}>)
+// CHECK-DAG:     %[[T0:.*]] = bufferization.to_tensor %[[D0]] restrict writable
+// CHECK-DAG:     %[[T1:.*]] = bufferization.to_tensor %[[D1]] restrict writable
+// CHECK-DAG:     %[[F0:.*]] = linalg.fill {{.*}} outs(%[[T0]]
+// CHECK-DAG:     %[[F1:.*]] = linalg.fill {{.*}} outs(%[[T1]]
+// CHECK:         %[[R0:.*]] = linalg.exp ins(%[[A]] : {{.*}}) outs(%[[F0]]
+// CHECK:         %[[R1:.*]] = linalg.abs ins(%[[A]] : {{.*}}) outs(%[[F1]]
+// CHECK:         materialize_in_destination %[[R0]] in restrict writable %[[D0]]
+// CHECK:         materialize_in_destination %[[R1]] in restrict writable %[[D1]]
+
+// Where one of them has another user, which may want it when the result has
+// been written over it, they do not; nor where one is of another type.
+// CHECK-LABEL: func.func @other_users(
+// CHECK-NOT:     to_tensor
+// CHECK-LABEL: func.func @other_type(
+// CHECK-NOT:     to_tensor
+
 // A declaration, and functions without tensors of whatever dialect.
 // CHECK:       func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 // CHECK-LABEL: func.func @branches(%{{.*}}: i1, %{{.*}}: f32) -> f32 {
@@ -51,6 +71,27 @@ func.func private @called(%a: tensor<4xf32>) -> tensor<4xf32> {
 }
 func.func @caller(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @called(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @in_place(%a: tensor<4xf32>, %x: f32) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%x : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.exp ins(%a : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.abs ins(%a : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @other_users(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %0 = linalg.abs ins(%a : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+  %1 = linalg.negf ins(%a : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @other_type(%a: tensor<4xf32>, %b: tensor<9xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<9xf32>
+  %f = linalg.exp ins(%b : tensor<9xf32>) outs(%e : tensor<9xf32>) -> tensor<9xf32>
+  %s = tensor.extract_slice %f[0] [4] [1] : tensor<9xf32> to tensor<4xf32>
+  %0 = tensor.insert_slice %a into %s[0] [4] [1] : tensor<4xf32> into tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>

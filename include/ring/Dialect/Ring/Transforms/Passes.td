@@ -203,7 +203,8 @@ def ResultsToDestinationsPass : Pass<"ring-results-to-destinations", "::mlir::Mo
   let description = [{
     Each tensor result of a function becomes a trailing memref argument that
     the caller allocates, written in place; tensor arguments are marked as
-    never written.
+    never written. Where the ops that make a result start from an empty tensor,
+    they start from its memory.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect"];
 }
