@@ -29,7 +29,7 @@ llvm::Expected<HostPointer> makeHost(const Program &program,
 /// arguments do not fit the program or one another.
 struct RunOutcome {
   std::vector<Array> results;
-  double seconds = 0; ///< of the ranks
+  double seconds = 0; ///< of the ranks; of the call where none ran
 };
 llvm::Expected<RunOutcome> runProgram(Program &program, ring_host *host,
                                       const std::vector<Array> &arguments);
