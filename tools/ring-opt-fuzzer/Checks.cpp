@@ -93,6 +93,9 @@ const std::vector<Step> &singlePasses() {
     });
     add("convert-ring-to-vector",
         [](OpPassManager &pm) { pm.addPass(createConvertRingToVectorPass()); });
+    add("convert-contraction-to-vector", [](OpPassManager &pm) {
+      pm.addPass(createConvertContractionToVectorPass());
+    });
     add("convert-ring-to-llvm",
         [](OpPassManager &pm) { pm.addPass(createConvertRingToLLVMPass()); });
     return steps;

@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   mlir::ring::registerRingTransformsPasses();
   mlir::ring::registerAttentionToLinalgPasses();
+  mlir::ring::registerContractionToVectorPasses();
   mlir::ring::registerRingToVectorPasses();
   mlir::ring::registerRingToLLVMPasses();
   mlir::ring::registerStableHLOToLinalgPasses();

@@ -17,6 +17,8 @@ namespace mlir::ring {
 #define GEN_PASS_DECL
 #include "ring/Conversion/AttentionToLinalg/Passes.h.inc"
 #define GEN_PASS_DECL
+#include "ring/Conversion/ContractionToVector/Passes.h.inc"
+#define GEN_PASS_DECL
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/RingToVector/Passes.h.inc"
@@ -29,6 +31,8 @@ namespace mlir::ring {
 
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/AttentionToLinalg/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/ContractionToVector/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

@@ -8,6 +8,8 @@
 
 #include "InputChecks.h"
 
+#include "../CalledFunctions.h"
+
 #include "ring/Runtime/Runtime.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -255,26 +257,9 @@ LogicalResult FunctionCheck::run() {
   return result.wasInterrupted() ? failure() : checkSignature();
 }
 
-/// The functions that something refers to, other than to run them on ranks.
-static llvm::DenseSet<Operation *> findCalled(ModuleOp module) {
-  llvm::DenseSet<Operation *> called;
-  module->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op != module && op->hasTrait<OpTrait::SymbolTable>())
-      return WalkResult::skip(); // has symbols of its own
-    if (!isa<HostRunOp, mlir::ring::CallOp, func::FuncOp>(op))
-      op->getAttrDictionary().walk([&](SymbolRefAttr symbol) {
-        if (auto function =
-                module.lookupSymbol<func::FuncOp>(symbol.getRootReference()))
-          called.insert(function);
-      });
-    return WalkResult::advance();
-  });
-  return called;
-}
-
 FailureOr<SmallVector<func::FuncOp>>
 mlir::ring::functionsToLower(ModuleOp module, const LLVMTypeConverter &types) {
-  llvm::DenseSet<Operation *> called = findCalled(module), lowered;
+  llvm::DenseSet<Operation *> called = findCalledFunctions(module), lowered;
   SmallVector<func::FuncOp> functions;
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())

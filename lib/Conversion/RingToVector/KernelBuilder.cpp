@@ -378,8 +378,7 @@ void KernelBuilder::packRows(Value source, Value target, Value batch,
   branch(hasUnitStride(target), contiguous, strided);
 }
 
-void KernelBuilder::transpose(Value source, Value target, int64_t rows,
-                              int64_t columns) {
+SmallVector<Value> KernelBuilder::transposed(SmallVector<Value> block) {
   int64_t lanes = plan.registerLanes;
   // Interleaving row i with row i + lanes/2, log2(lanes) times, transposes a
   // square block: each turn moves one bit of the row number into the column.
@@ -388,19 +387,26 @@ void KernelBuilder::transpose(Value source, Value target, int64_t rows,
     low.append({i, lanes + i});
     high.append({lanes / 2 + i, lanes + lanes / 2 + i});
   }
+  for (int64_t width = 1; width < lanes; width *= 2) {
+    SmallVector<Value> next;
+    for (int64_t i = 0; i < lanes / 2; ++i)
+      for (ArrayRef<int64_t> order : {ArrayRef(low), ArrayRef(high)})
+        next.push_back(vector::ShuffleOp::create(*this, block[i],
+                                                 block[i + lanes / 2], order));
+    block = std::move(next);
+  }
+  return block;
+}
+
+void KernelBuilder::transpose(Value source, Value target, int64_t rows,
+                              int64_t columns) {
+  int64_t lanes = plan.registerLanes;
   loop(index(0), index(rows), lanes, [&](Value r0) {
     loop(index(0), index(columns), lanes, [&](Value c0) {
       SmallVector<Value> block;
       for (int64_t i = 0; i < lanes; ++i)
         block.push_back(load(source, {add(r0, i), c0}, lanes));
-      for (int64_t width = 1; width < lanes; width *= 2) {
-        SmallVector<Value> next;
-        for (int64_t i = 0; i < lanes / 2; ++i)
-          for (ArrayRef<int64_t> order : {ArrayRef(low), ArrayRef(high)})
-            next.push_back(vector::ShuffleOp::create(
-                *this, block[i], block[i + lanes / 2], order));
-        block = std::move(next);
-      }
+      block = transposed(std::move(block));
       for (int64_t i = 0; i < lanes; ++i)
         store(block[i], target, {add(c0, i), r0});
     });

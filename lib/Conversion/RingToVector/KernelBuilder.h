@@ -123,6 +123,8 @@ public:
   /// target[c][r] = source[r][c] for static sizes, multiples of the lanes of a
   /// register.
   void transpose(Value source, Value target, int64_t rows, int64_t columns);
+  /// The transpose of a square block of registers.
+  SmallVector<Value> transposed(SmallVector<Value> block);
 
   /// `columns` rounded up to whole registers.
   int64_t padded(int64_t columns) const;

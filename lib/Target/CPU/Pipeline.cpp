@@ -78,6 +78,9 @@ void mlir::ring::populateCPULowering(OpPassManager &pm,
   vector.vectorBits = options.vectorBits;
   vector.keyTile = options.keyTile;
   pm.addPass(createConvertRingToVectorPass(vector));
+  ConvertContractionToVectorPassOptions contraction;
+  contraction.vectorBits = options.vectorBits;
+  pm.addPass(createConvertContractionToVectorPass(contraction));
   // After the kernels, which take the fills of accumulators.
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   // Loop-invariant address arithmetic leaves the kernels' inner loops.

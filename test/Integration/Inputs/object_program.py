@@ -128,6 +128,10 @@ class Library:
         """The host function on whole arrays, inputs and then outputs: status."""
         return self._call("attention", ctypes.c_void_p(host.pointer), arrays)
 
+    def call_host(self, name, host, arrays):
+        """The same, of a function with another name."""
+        return self._call(name, ctypes.c_void_p(host.pointer), arrays)
+
     def call_rank(self, context, arrays):
         """The rank function on a rank's local arrays."""
         return self._call("attention_rank", ctypes.c_void_p(context), arrays)

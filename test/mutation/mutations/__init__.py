@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools
+from . import analysis, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -8,6 +8,7 @@ MUTATIONS = [
     *runtime.MUTATIONS,
     *tools.MUTATIONS,
     *kernels.MUTATIONS,
+    *contractions.MUTATIONS,
     *conversion.MUTATIONS,
     *dialect.MUTATIONS,
     *passes.MUTATIONS,
