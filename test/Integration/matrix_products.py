@@ -164,3 +164,40 @@ with ring(1) as host:
     call(library, host, "products", [lhs, rhs, *sum((p.random(normal) for p in others), []), *outputs])
     product.check(outputs[0], arrays, "with infinities")
     assert np.isnan(outputs[0][3, 11]) and np.isnan(outputs[0][30]).all()
+
+# As frameworks write them: weights that are transposed, extended or broadcast first.
+EXPORTED = """
+func.func @products(%x: tensor<37x145xf32>, %w: tensor<75x145xbf16>, %y: tensor<3x37x145xf32>, %v: tensor<145x75xf32>)
+    -> (tensor<37x75xf32>, tensor<3x37x75xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<145x75xbf16>
+  %t = linalg.transpose ins(%w : tensor<75x145xbf16>) outs(%e0 : tensor<145x75xbf16>) permutation = [1, 0]
+  %e1 = tensor.empty() : tensor<145x75xf32>
+  %f = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]} ins(%t : tensor<145x75xbf16>) outs(%e1 : tensor<145x75xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %wide = arith.extf %in : bf16 to f32
+    linalg.yield %wide : f32
+  } -> tensor<145x75xf32>
+  %e2 = tensor.empty() : tensor<37x75xf32>
+  %z2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<37x75xf32>) -> tensor<37x75xf32>
+  %0 = linalg.matmul ins(%x, %f : tensor<37x145xf32>, tensor<145x75xf32>) outs(%z2 : tensor<37x75xf32>) -> tensor<37x75xf32>
+  %e3 = tensor.empty() : tensor<3x145x75xf32>
+  %b = linalg.broadcast ins(%v : tensor<145x75xf32>) outs(%e3 : tensor<3x145x75xf32>) dimensions = [0]
+  %e4 = tensor.empty() : tensor<3x37x75xf32>
+  %z4 = linalg.fill ins(%zero : f32) outs(%e4 : tensor<3x37x75xf32>) -> tensor<3x37x75xf32>
+  %1 = linalg.batch_matmul ins(%y, %b : tensor<3x37x145xf32>, tensor<3x145x75xf32>) outs(%z4 : tensor<3x37x75xf32>)
+      -> tensor<3x37x75xf32>
+  return %0, %1 : tensor<37x75xf32>, tensor<3x37x75xf32>
+}
+"""
+library = compiled(EXPORTED, os.path.join(sys.argv[1], "exported"), ranks=1)
+with ring(1) as host:
+    guarded(
+        library,
+        host,
+        [
+            Product("mk,nk->mn", sizes(m=37, k=145, n=75), "f32 bf16"),
+            Product("bmk,kn->bmn", sizes(b=3, m=37, k=145, n=75)),
+        ],
+    )

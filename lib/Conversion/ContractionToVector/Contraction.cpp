@@ -28,8 +28,10 @@ static BlockArgument widened(Value value, int64_t &ops) {
   return dyn_cast<BlockArgument>(value);
 }
 
-/// True iff the body is `out + a * b` in f32 and does nothing else.
-static bool addsProduct(Block &body) {
+bool mlir::ring::addsProduct(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
+    return false;
+  Block &body = *op.getBlock();
   int64_t ops = 3; // product, sum and yield
   auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
   if (!sum || !sum.getType().isF32())
@@ -57,8 +59,7 @@ static bool isUsable(OpOperand *operand) {
 }
 
 std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
-      op->getNumResults() != 0 || !addsProduct(*op.getBlock()))
+  if (op->getNumResults() != 0 || !addsProduct(op))
     return std::nullopt;
   Contraction result{op,
                      op.getDpsInputOperand(0),
@@ -70,7 +71,8 @@ std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
                      {}};
   for (OpOperand &operand : op->getOpOperands())
     if (!isUsable(&operand) ||
-        !op.getMatchingIndexingMap(&operand).isProjectedPermutation())
+        !op.getMatchingIndexingMap(&operand).isProjectedPermutation(
+            /*allowZeroInResults=*/true))
       return std::nullopt;
 
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();

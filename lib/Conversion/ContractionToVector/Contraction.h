@@ -33,6 +33,10 @@ struct Contraction {
   static std::optional<Contraction> match(linalg::LinalgOp op);
 };
 
+/// True iff an op of two inputs adds their product, in f32, to what its result
+/// is, and does nothing else.
+bool addsProduct(linalg::LinalgOp op);
+
 } // namespace mlir::ring
 
 #endif // RING_LIB_CONVERSION_CONTRACTIONTOVECTOR_CONTRACTION_H

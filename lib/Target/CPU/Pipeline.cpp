@@ -30,6 +30,8 @@ static void populateBufferization(OpPassManager &pm) {
   pm.addPass(createBufferizeTransfersPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // After CSE, which would let products share their zeros.
+  pm.addPass(createFoldContractionOperandsPass());
   pm.addNestedPass<func::FuncOp>(createUnshareDestinationsPass());
   // Before results have memory: it would give one tensor's to two results.
   pm.addPass(bufferization::createEmptyTensorEliminationPass());

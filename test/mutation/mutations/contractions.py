@@ -7,9 +7,11 @@ FOLDER = "lib/Conversion/ContractionToVector/"
 MATCH = FOLDER + "Contraction.cpp"
 KERNEL = FOLDER + "ContractionKernel.cpp"
 PASS = FOLDER + "ContractionToVector.cpp"
+FOLD = FOLDER + "FoldContractionOperands.cpp"
 
 CONVERT = lit("Conversion/ContractionToVector/convert.mlir")
 LEFT_ALONE = lit("Conversion/ContractionToVector/left-alone.mlir")
+FOLDED = lit("Conversion/ContractionToVector/fold-operands.mlir")
 NUMBERS = lit("Integration/matrix_products.py")
 
 MUTATIONS = [
@@ -116,5 +118,29 @@ MUTATIONS = [
         "b.index(registers * lanes));",
         "b.index((registers + 1) * lanes));",
         NUMBERS,
+    ),
+    Mutation(
+        "contraction-folds-what-is-no-copy",
+        "an operand is read from where it was computed from",
+        FOLD,
+        "return value == op.getBlock()->getArgument(0);",
+        "return true;",
+        FOLDED,
+    ),
+    Mutation(
+        "contraction-folds-a-loop-away",
+        "a broadcast is folded that leaves a loop with one operand",
+        FOLD,
+        "if (!fitKernels(maps)) {",
+        "if (false) {",
+        FOLDED,
+    ),
+    Mutation(
+        "contraction-folds-without-transposing",
+        "the order of the dimensions of a copy is not that of the original",
+        FOLD,
+        "from.compose(inversePermutation(to)).compose(operand.map)",
+        "from.compose(operand.map)",
+        FOLDED,
     ),
 ]

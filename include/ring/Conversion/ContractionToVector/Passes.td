@@ -49,4 +49,26 @@ def ConvertContractionToVectorPass
     "::mlir::vector::VectorDialect"];
 }
 
+def FoldContractionOperandsPass
+    : Pass<"fold-contraction-operands", "::mlir::ModuleOp"> {
+  let summary = "let matrix products read through transposes, broadcasts and casts";
+  let description = [{
+    For the ops that `convert-contraction-to-vector` takes, on tensors: an operand
+    that is a transpose, a broadcast or an extension to f32 of another tensor is
+    read from that one, by another indexing map, so that no copy of a weight has
+    to be made. A result that starts from zeros gets a `linalg.fill` of its own,
+    which can become part of the kernel.
+
+    ```mlir
+    %t = linalg.transpose ins(%w : tensor<96x64xf32>) outs(%e : tensor<64x96xf32>) permutation = [1, 0]
+    %0 = linalg.matmul ins(%x, %t : tensor<?x64xf32>, tensor<64x96xf32>) outs(%c : tensor<?x96xf32>) -> tensor<?x96xf32>
+    // becomes
+    %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], ...}
+        ins(%x, %w : tensor<?x64xf32>, tensor<96x64xf32>) outs(%c : tensor<?x96xf32>) { ... } -> tensor<?x96xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 #endif // RING_CONVERSION_CONTRACTIONTOVECTOR_PASSES_TD
