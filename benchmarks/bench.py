@@ -22,7 +22,8 @@ def attention(heads, length, depth, mask="causal"):
 
 
 def ring_run(tool, program, *flags):
-    """The object that `ring-run --json` prints for a module given as text, with `max_rss_bytes` of the process added."""
+    """The object that `ring-run --json` prints for a module given as text, with `max_rss_bytes` and `cpu_s` of the
+    process added."""
     command = [str(tool), "-", "--random", "1", "--json", *map(str, flags)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         process.stdin.write(program)
@@ -33,7 +34,8 @@ def ring_run(tool, program, *flags):
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
         sys.exit(f"exit code {process.returncode} from: {' '.join(command)}")
-    return {**json.loads(output), "max_rss_bytes": usage.ru_maxrss * 1024}
+    used = {"max_rss_bytes": usage.ru_maxrss * 1024, "cpu_s": usage.ru_utime + usage.ru_stime}
+    return {**json.loads(output), **used}
 
 
 def machine():
