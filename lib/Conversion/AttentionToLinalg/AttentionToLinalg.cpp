@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Scan.h"
 #include "SoftmaxAttention.h"
 
 #include "../UnlinkedOp.h"
@@ -176,6 +177,8 @@ struct ConvertAttentionToLinalgPass
         found.push_back({op, convertTMTensor});
       else if (name == "iree_linalg_ext.attention")
         found.push_back({op, convertIREE});
+      else if (name == "tm_tensor.scan")
+        found.push_back({op, convertScan});
     });
     for (auto [op, convert] : found) {
       OpBuilder b(op);

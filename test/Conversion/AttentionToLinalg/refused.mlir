@@ -93,3 +93,75 @@ func.func @loops(%q: tensor<3x8x4xf32>, %scale: f32) -> tensor<3x8x4xf32> {
   }) : (tensor<3x8x4xf32>, tensor<3x8x4xf32>, tensor<3x8x4xf32>, f32, tensor<3x8x4xf32>) -> tensor<3x8x4xf32>
   return %r : tensor<3x8x4xf32>
 }
+
+// -----
+
+func.func @product(%x: tensor<5xi64>, %a: tensor<i64>) -> tensor<5xi64> {
+  // expected-error @+1 {{'tm_tensor.scan' combines elements by something else than an addition}}
+  %r:2 = "tm_tensor.scan"(%x, %x, %a) <{dimension = 0 : i64, inclusive = true, operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%y: i64, %z: i64):
+    %s = arith.muli %y, %z : i64
+    "tm_tensor.yield"(%s) : (i64) -> ()
+  }) : (tensor<5xi64>, tensor<5xi64>, tensor<i64>) -> (tensor<5xi64>, tensor<i64>)
+  return %r#0 : tensor<5xi64>
+}
+
+// -----
+
+func.func @twice(%x: tensor<5xi64>, %a: tensor<i64>) -> tensor<5xi64> {
+  // expected-error @+1 {{'tm_tensor.scan' combines elements by something else than an addition}}
+  %r:2 = "tm_tensor.scan"(%x, %x, %a) <{dimension = 0 : i64, inclusive = true, operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%y: i64, %z: i64):
+    %s = arith.addi %y, %y : i64
+    "tm_tensor.yield"(%s) : (i64) -> ()
+  }) : (tensor<5xi64>, tensor<5xi64>, tensor<i64>) -> (tensor<5xi64>, tensor<i64>)
+  return %r#0 : tensor<5xi64>
+}
+
+// -----
+
+func.func @last(%x: tensor<5xi64>, %a: tensor<i64>) -> tensor<i64> {
+  // expected-error @+1 {{'tm_tensor.scan' has a use of its last sum, which is not supported}}
+  %r:2 = "tm_tensor.scan"(%x, %x, %a) <{dimension = 0 : i64, inclusive = true, operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%y: i64, %z: i64):
+    %s = arith.addi %y, %z : i64
+    "tm_tensor.yield"(%s) : (i64) -> ()
+  }) : (tensor<5xi64>, tensor<5xi64>, tensor<i64>) -> (tensor<5xi64>, tensor<i64>)
+  return %r#1 : tensor<i64>
+}
+
+// -----
+
+func.func @dimension(%x: tensor<5xi64>, %a: tensor<i64>) -> tensor<5xi64> {
+  // expected-error @+1 {{'tm_tensor.scan' runs along dimension 1 of 1}}
+  %r:2 = "tm_tensor.scan"(%x, %x, %a) <{dimension = 1 : i64, inclusive = true, operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%y: i64, %z: i64):
+    %s = arith.addi %y, %z : i64
+    "tm_tensor.yield"(%s) : (i64) -> ()
+  }) : (tensor<5xi64>, tensor<5xi64>, tensor<i64>) -> (tensor<5xi64>, tensor<i64>)
+  return %r#0 : tensor<5xi64>
+}
+
+// -----
+
+func.func @accumulator(%x: tensor<5x2xi64>, %a: tensor<5xi64>) -> tensor<5x2xi64> {
+  // expected-error @+1 {{'tm_tensor.scan' has an accumulator of type 'tensor<5xi64>', expected 'tensor<2xi64>'}}
+  %r:2 = "tm_tensor.scan"(%x, %x, %a) <{dimension = 0 : i64, inclusive = true, operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%y: i64, %z: i64):
+    %s = arith.addi %y, %z : i64
+    "tm_tensor.yield"(%s) : (i64) -> ()
+  }) : (tensor<5x2xi64>, tensor<5x2xi64>, tensor<5xi64>) -> (tensor<5x2xi64>, tensor<5xi64>)
+  return %r#0 : tensor<5x2xi64>
+}
+
+// -----
+
+func.func @dynamic(%x: tensor<?xi64>, %a: tensor<i64>) -> tensor<?xi64> {
+  // expected-error @+1 {{'tm_tensor.scan' has an input of type 'tensor<?xi64>', expected a tensor of static shape, as its result is}}
+  %r:2 = "tm_tensor.scan"(%x, %x, %a) <{dimension = 0 : i64, inclusive = true, operandSegmentSizes = array<i32: 1, 2>}> ({
+  ^bb0(%y: i64, %z: i64):
+    %s = arith.addi %y, %z : i64
+    "tm_tensor.yield"(%s) : (i64) -> ()
+  }) : (tensor<?xi64>, tensor<?xi64>, tensor<i64>) -> (tensor<?xi64>, tensor<i64>)
+  return %r#0 : tensor<?xi64>
+}

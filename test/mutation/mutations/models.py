@@ -8,6 +8,8 @@ UNLINKED = "lib/Conversion/UnlinkedOp.h"
 SCALARS = HLO + "Scalars.cpp"
 TENSORS = HLO + "StableHLOToLinalg.cpp"
 ATTENTION = "lib/Conversion/AttentionToLinalg/AttentionToLinalg.cpp"
+SCAN = "lib/Conversion/AttentionToLinalg/Scan.cpp"
+CONSTANTS = "lib/Dialect/Ring/Transforms/ConstantTensors.cpp"
 DEFINITION = "lib/Conversion/AttentionToLinalg/SoftmaxAttention.cpp"
 
 TORCH = "lib/Conversion/TorchToRing/TorchToRing.cpp"
@@ -15,6 +17,7 @@ TORCH_TENSORS = "lib/Conversion/TorchToRing/TorchTensors.cpp"
 
 NUMBERS = lit("Integration/stablehlo_ops.py")
 REFUSED = lit("Conversion/StableHLOToLinalg/refused.mlir")
+SUMS = lit("Integration/running_sums.py")
 SPELLED = lit("Conversion/AttentionToLinalg/convert.mlir")
 NOT_SPELLED = lit("Conversion/AttentionToLinalg/refused.mlir")
 
@@ -200,5 +203,45 @@ MUTATIONS = [
         "arith::SelectOp::create(nested, loc, e[0], e[1], e[2])",
         "arith::SelectOp::create(nested, loc, e[0], e[2], e[1])",
         lit("Integration/exported_models.py"),
+    ),
+    Mutation(
+        "scan-exclusive-sees-itself",
+        "an exclusive running sum has its own element",
+        SCAN,
+        "Value before = scan.inclusive ? Value() : insert(carried[1]);",
+        "Value before;",
+        SUMS,
+    ),
+    Mutation(
+        "scan-starts-at-zero",
+        "a running sum loses the sign of a zero",
+        SCAN,
+        "b.getFloatAttr(element, -0.0)",
+        "b.getFloatAttr(element, 0.0)",
+        SUMS,
+    ),
+    Mutation(
+        "scan-last-sum",
+        "the accumulator of a running sum may be used",
+        SCAN,
+        "!op->getResult(1).use_empty()",
+        "false",
+        NOT_SPELLED,
+    ),
+    Mutation(
+        "constant-slice-offset",
+        "a slice of constants begins at the first element",
+        CONSTANTS,
+        "slice.getStaticOffset(dim) +",
+        "0 +",
+        lit("Conversion/AttentionToLinalg/scan.mlir"),
+    ),
+    Mutation(
+        "constant-concat-offset",
+        "concatenated constants stand on one another",
+        CONSTANTS,
+        "indices[dim] += offset;",
+        "",
+        lit("Conversion/AttentionToLinalg/scan.mlir"),
     ),
 ]
