@@ -11,10 +11,13 @@ SLICES = FOLDER + "RaiseAttentionSlices.cpp"
 TERMS = FOLDER + "RaiseAttentionTerms.cpp"
 BUILD = FOLDER + "RaiseAttentionBuild.cpp"
 MASK = FOLDER + "RaiseAttentionMask.cpp"
+ROWS = FOLDER + "RaiseAttentionRows.cpp"
+EXPR = FOLDER + "RaiseAttentionExpr.cpp"
 
 RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
 REFUSED = lit("Dialect/Ring/Transforms/raise-attention-refused.mlir")
 FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
+ROWS_TEST = lit("Dialect/Ring/Transforms/raise-attention-rows.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
 BASE_TWO = lit("Integration/spellings/base_two.py")
@@ -365,5 +368,45 @@ MUTATIONS = [
         'if (softcap)\n    return fail(tanh, "the scores are capped twice"',
         'if (false)\n    return fail(tanh, "the scores are capped twice"',
         SOFTCAP,
+    ),
+    Mutation(
+        "raise-rows-not-compared",
+        "the first mask that is tried is taken, whatever it leaves",
+        ROWS,
+        "visible.begin != row.begin || visible.end != row.end",
+        "false",
+        ROWS_TEST,
+    ),
+    Mutation(
+        "raise-rows-unsigned",
+        "unsigned comparisons are taken for others",
+        ROWS,
+        "predicate > arith::CmpIPredicate::sge",
+        "false",
+        ROWS_TEST,
+    ),
+    Mutation(
+        "raise-rows-holes",
+        "a row of a table that is two intervals is taken for one",
+        ROWS,
+        "isMask &= count == visible.size();",
+        "",
+        ROWS_TEST,
+    ),
+    Mutation(
+        "raise-rows-of-any-length",
+        "positions are evaluated however many there are",
+        MASK,
+        "size > ConstantTensors::kMostElements",
+        "false",
+        ROWS_TEST,
+    ),
+    Mutation(
+        "raise-slice-has-no-gaps",
+        "a part of the columns is taken for elements one behind the other",
+        EXPR,
+        "return getSize(indices[dim]) == type.getDimSize(dim);",
+        "return true;",
+        ROWS_TEST,
     ),
 ]

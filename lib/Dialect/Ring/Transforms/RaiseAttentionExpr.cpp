@@ -50,6 +50,7 @@ private:
   Expr *reduction(unsigned result, const Indices &indices, Value yielded);
   Expr *scalar(Value value);
   Expr *argument(BlockArgument argument);
+  Expr *gather(tensor::ExtractOp extract);
 
   ExprContext &context;
   linalg::LinalgOp op;
@@ -126,6 +127,21 @@ Expr *LinalgExpansion::argument(BlockArgument argument) {
   return indices ? context.load(operand.get(), *indices) : nullptr;
 }
 
+/// The element of a tensor that has no loop, at indices that are the loops' all
+/// the same.
+Expr *LinalgExpansion::gather(tensor::ExtractOp extract) {
+  Indices indices;
+  for (auto [value, size] : llvm::zip(
+           extract.getIndices(), extract.getTensor().getType().getShape())) {
+    std::optional<Index> index = context.asIndex(scalar(value));
+    if (!index || ShapedType::isDynamic(size) ||
+        ShapedType::isDynamic(getSize(*index)) || getSize(*index) > size)
+      return nullptr;
+    indices.push_back(std::move(*index));
+  }
+  return context.load(extract.getTensor(), indices);
+}
+
 Expr *LinalgExpansion::scalar(Value value) {
   auto known = scalars.find(value);
   if (known != scalars.end())
@@ -144,6 +160,8 @@ Expr *LinalgExpansion::scalar(Value value) {
   } else if (auto index = dyn_cast<linalg::IndexOp>(def)) {
     Index position = *loops[index.getDim()];
     expr = context.create({Expr::Kind::Position, def, value, {position}});
+  } else if (auto extract = dyn_cast<tensor::ExtractOp>(def)) {
+    expr = gather(extract);
   } else if (OpTrait::hasElementwiseMappableTraits(def) &&
              def->getNumResults() == 1 && def->getNumRegions() == 0 &&
              isMemoryEffectFree(def)) {
@@ -254,6 +272,17 @@ static DenseElementsAttr getDenseConstant(Value value) {
                                              blob->getData());
 }
 
+/// True iff of each group all dimensions but the first are read from end to
+/// end.
+static bool coversInnerDimensions(const Indices &indices, RankedTensorType type,
+                                  ArrayRef<ReassociationIndices> groups) {
+  return llvm::all_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::all_of(ArrayRef(group).drop_front(), [&](int64_t dim) {
+      return getSize(indices[dim]) == type.getDimSize(dim);
+    });
+  });
+}
+
 Expr *ExprContext::expandLoad(Expr *expr) {
   Operation *def = expr->op;
   auto type = dyn_cast<RankedTensorType>(expr->value.getType());
@@ -287,6 +316,10 @@ Expr *ExprContext::expandLoad(Expr *expr) {
                ? load(cast.getSource(), expr->indices)
                : nullptr;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(def)) {
+    // A part of an inner dimension has gaps.
+    if (!coversInnerDimensions(expr->indices, type,
+                               expand.getReassociationIndices()))
+      return nullptr;
     Indices indices;
     for (const ReassociationIndices &group : expand.getReassociationIndices()) {
       auto parts = ArrayRef(expr->indices).slice(group.front(), group.size());
@@ -297,6 +330,17 @@ Expr *ExprContext::expandLoad(Expr *expr) {
     }
     // A tensor of rank 0 expands to unit dimensions without any group.
     return load(expand.getSrc(), indices);
+  }
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def)) {
+    // With sizes that are known, what is read of the source is seen to be a
+    // part.
+    RankedTensorType source = slice.getSourceType();
+    bool first = llvm::all_of(slice.getStaticOffsets(),
+                              [](int64_t offset) { return offset == 0; });
+    return first && slice.hasUnitStride() && source.hasStaticShape() &&
+                   source.getRank() == type.getRank()
+               ? load(slice.getSource(), expr->indices)
+               : nullptr;
   }
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(def)) {
     Indices indices;
@@ -320,6 +364,38 @@ Expr *ExprContext::expandLoad(Expr *expr) {
     return load(collapse.getSrc(), indices);
   }
   return nullptr;
+}
+
+std::optional<Index> ExprContext::asIndex(Expr *expr) {
+  expr = resolve(expr);
+  if (expr->kind == Expr::Kind::Position)
+    return expr->indices[0];
+  if (auto value = dyn_cast_or_null<IntegerAttr>(expr->constant))
+    return value.getValue().isZero() ? std::optional(Index()) : std::nullopt;
+  if (expr->kind != Expr::Kind::Apply)
+    return std::nullopt;
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp>(expr->op)) {
+    std::optional<Index> index = asIndex(expr->operands[0]);
+    int64_t size = index ? getSize(*index) : ShapedType::kDynamic;
+    Type type = expr->value.getType();
+    // All of these keep what has room in 31 bits.
+    bool keeps = isa<IndexType>(type) || type.getIntOrFloatBitWidth() >= 32;
+    return ShapedType::isStatic(size) && size <= INT32_MAX && keeps
+               ? index
+               : std::nullopt;
+  }
+  // select(i < 0, i + size, i)
+  auto select = dyn_cast<arith::SelectOp>(expr->op);
+  Expr *test = select ? resolve(expr->operands[0]) : nullptr;
+  if (!test || test->kind != Expr::Kind::Apply)
+    return std::nullopt;
+  auto compare = dyn_cast<arith::CmpIOp>(test->op);
+  if (!compare || compare.getPredicate() != arith::CmpIPredicate::slt ||
+      !asIndex(test->operands[0]) || asIndex(test->operands[1]) != Index() ||
+      resolve(test->operands[1])->kind != Expr::Kind::Constant)
+    return std::nullopt;
+  return asIndex(expr->operands[2]);
 }
 
 Expr *ExprContext::resolve(Expr *expr) {

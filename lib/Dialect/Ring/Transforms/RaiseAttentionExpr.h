@@ -70,6 +70,8 @@ class ExprContext {
 public:
   explicit ExprContext(Block *block) : block(block) {}
 
+  MLIRContext *getContext() const { return block->getParentOp()->getContext(); }
+
   /// The element of result `result` of `op` that its parallel loops, as
   /// variables, address.
   Expr *element(linalg::LinalgOp op, unsigned result);
@@ -98,6 +100,10 @@ public:
   /// over, the element for the last value of `variable`; null where the last
   /// part has several, or where it is no such load.
   Expr *loadLast(Expr *expr, const Digit &variable);
+
+  /// The index that an integer expression is, through conversions and the test
+  /// for a negative index that frameworks have; nothing where it is none.
+  std::optional<Index> asIndex(Expr *expr);
 
   /// True iff `variable` occurs in `expr` as far as it is expanded. What it is
   /// loaded from may be constant along it nevertheless.

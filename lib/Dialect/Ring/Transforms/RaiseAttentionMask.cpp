@@ -233,8 +233,9 @@ LogicalResult VisiblePairs::requireNotPositive(const Linear &linear,
   return failure();
 }
 
-LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
-                                     bool negated, Mismatch &mismatch) {
+LogicalResult VisiblePairs::restrictLinearly(ExprContext &context,
+                                             Expr *condition, bool negated,
+                                             Mismatch &mismatch) {
   condition = context.resolve(condition);
   std::optional<int64_t> constant = getIntegerConstant(context, condition);
   if (constant && (*constant != 0) != negated)
@@ -246,16 +247,16 @@ LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
   if (condition->kind != Expr::Kind::Apply)
     return fail("the mask is not computed from positions");
   if (isConjunction(condition, negated))
-    return success(succeeded(restrict(context, condition->operands[0], negated,
-                                      mismatch)) &&
-                   succeeded(restrict(context, condition->operands[1], negated,
-                                      mismatch)));
+    return success(succeeded(restrictLinearly(context, condition->operands[0],
+                                              negated, mismatch)) &&
+                   succeeded(restrictLinearly(context, condition->operands[1],
+                                              negated, mismatch)));
   if (isa<arith::XOrIOp>(condition->op))
     for (unsigned i : {0, 1})
       if (std::optional<int64_t> value =
               getIntegerConstant(context, condition->operands[i]))
-        return restrict(context, condition->operands[1 - i],
-                        negated != (*value != 0), mismatch);
+        return restrictLinearly(context, condition->operands[1 - i],
+                                negated != (*value != 0), mismatch);
   if (isa<arith::SelectOp>(condition->op)) {
     // `select(c, a, false)` is `c and a`, `select(c, true, b)` is `c or b`; of
     // the negated ones, each is the other.
@@ -264,11 +265,11 @@ LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
           getIntegerConstant(context, condition->operands[chosen ? 1 : 2]);
       if (!value || (*value != 0) != negated || chosen != negated)
         continue;
-      return success(
-          succeeded(
-              restrict(context, condition->operands[0], negated, mismatch)) &&
-          succeeded(restrict(context, condition->operands[chosen ? 2 : 1],
-                             negated, mismatch)));
+      return success(succeeded(restrictLinearly(context, condition->operands[0],
+                                                negated, mismatch)) &&
+                     succeeded(restrictLinearly(
+                         context, condition->operands[chosen ? 2 : 1], negated,
+                         mismatch)));
     }
     return fail("the mask chooses between conditions");
   }
@@ -308,10 +309,77 @@ LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
 }
 
 //===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+bool VisiblePairs::hasRows() const {
+  for (const Index &index : {query, key})
+    if (int64_t size = getSize(index);
+        ShapedType::isDynamic(size) || size < 1 ||
+        size > ConstantTensors::kMostElements ||
+        (!index.empty() && index != wholeVariable(index[0].variable, size)))
+      return false;
+  return true;
+}
+
+VisibleRows VisiblePairs::getRows() const {
+  int64_t keys = getSize(key);
+  VisibleRows band(getSize(query), keys, [&](int64_t i) {
+    return ::ring::Interval{left ? i - *left : 0,
+                            right ? i + *right + 1 : keys};
+  });
+  if (rows)
+    band.intersect(*rows);
+  return band;
+}
+
+LogicalResult VisiblePairs::keep(MLIRContext *context,
+                                 const VisibleRows &visible) {
+  VisibleRows all = getRows();
+  all.intersect(visible);
+  if (failed(all.getMask(context)))
+    return failure();
+  rows = all;
+  return success();
+}
+
+LogicalResult VisiblePairs::restrict(ExprContext &context, Expr *condition,
+                                     bool negated, Mismatch &mismatch) {
+  VisiblePairs linear = *this;
+  if (succeeded(
+          linear.restrictLinearly(context, condition, negated, mismatch))) {
+    *this = linear;
+    return success();
+  }
+  if (!hasRows())
+    return failure();
+  std::optional<VisibleRows> visible =
+      RowFinder(context, query, key).find(condition, negated);
+  if (!visible)
+    return failure();
+  if (succeeded(keep(context.getContext(), *visible)))
+    return success();
+  mismatch = {context.resolve(condition)->op,
+              "no mask of ring.attention leaves the same pairs"};
+  return failure();
+}
+
+LogicalResult VisiblePairs::restrictByTable(ExprContext &context, Expr *summand,
+                                            double &fill) {
+  if (!hasRows())
+    return failure();
+  std::optional<VisibleRows> visible =
+      RowFinder(context, query, key).findAdded(summand, fill);
+  return success(visible && succeeded(keep(context.getContext(), *visible)));
+}
+
+//===----------------------------------------------------------------------===//
 // The attribute
 //===----------------------------------------------------------------------===//
 
 FailureOr<MaskAttr> VisiblePairs::getMask(MLIRContext *context) const {
+  if (rows)
+    return getRows().getMask(context);
   int64_t queries = getSize(query), keys = getSize(key);
   bool known = ShapedType::isStatic(queries) && ShapedType::isStatic(keys);
   std::optional<int64_t> leftSide = left, rightSide = right;
@@ -354,6 +422,8 @@ FailureOr<MaskAttr> VisiblePairs::getMask(MLIRContext *context) const {
 }
 
 bool VisiblePairs::mayLeaveEmptyRows() const {
+  if (rows)
+    return getRows().hasEmptyRow();
   if (right && *right < 0)
     return true;
   if (right && left && *left + *right < 0)

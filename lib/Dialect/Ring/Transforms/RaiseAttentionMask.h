@@ -13,9 +13,7 @@
 #ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMASK_H
 #define RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMASK_H
 
-#include "RaiseAttentionExpr.h"
-
-#include "ring/Dialect/Ring/IR/RingDialect.h"
+#include "RaiseAttentionRows.h"
 
 #include <string>
 
@@ -50,7 +48,8 @@ std::optional<double> getFloatConstant(ExprContext &context, Expr *expr);
 std::optional<int64_t> getIntegerConstant(ExprContext &context, Expr *expr);
 
 /// Which pairs (query i, key j) may see each other: those with
-/// `i - left <= j <= i + right`, as far as these are given.
+/// `i - left <= j <= i + right`, as far as these are given, that are in `rows`
+/// as well, where there are some.
 class VisiblePairs {
 public:
   /// Both indices are one variable, or empty for a sequence of one position.
@@ -61,6 +60,20 @@ public:
   LogicalResult restrict(ExprContext &context, Expr *condition, bool negated,
                          Mismatch &mismatch);
 
+  /// As `restrict`, for conditions that only bound `j - i`, of any size of the
+  /// sequences.
+  LogicalResult restrictLinearly(ExprContext &context, Expr *condition,
+                                 bool negated, Mismatch &mismatch);
+
+  /// Leaves only the pairs for which a table of constants that is added to the
+  /// scores is 0; `fill` is what it is for all others. Failure where it is no
+  /// such table.
+  LogicalResult restrictByTable(ExprContext &context, Expr *summand,
+                                double &fill);
+
+  /// What there is of each row, of static sizes.
+  VisibleRows getRows() const;
+
   /// The mask that leaves these pairs, null for all pairs. Failure where
   /// `#ring.mask` has no words for it.
   FailureOr<MaskAttr> getMask(MLIRContext *context) const;
@@ -69,7 +82,7 @@ public:
   /// which every spelling of a softmax gives 0 for.
   bool mayLeaveEmptyRows() const;
 
-  /// For messages, e.g. "i - 4 <= j <= i - 1".
+  /// The interval in words, e.g. "i - 4 <= j <= i - 1".
   std::string describe() const;
 
 private:
@@ -81,11 +94,14 @@ private:
   std::optional<Linear> evaluate(ExprContext &context, Expr *expr,
                                  Mismatch &mismatch) const;
   std::pair<int64_t, int64_t> getRange(const Linear &linear) const;
+  bool hasRows() const;
+  LogicalResult keep(MLIRContext *context, const VisibleRows &visible);
   LogicalResult requireNotPositive(const Linear &linear, Expr *source,
                                    Mismatch &mismatch);
 
   Index query, key;
   std::optional<int64_t> left, right;
+  std::optional<VisibleRows> rows;
 };
 
 } // namespace mlir::ring

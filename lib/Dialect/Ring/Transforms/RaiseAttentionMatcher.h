@@ -57,11 +57,12 @@ private:
                                   const Twine &what);
   Expr *findSink(Expr *element, const Digit &over);
   bool isSinkBesideScores();
+  LogicalResult checkHides(double fill, Expr *mask);
   LogicalResult hide(Expr *condition, bool negated, double fill, Expr *mask);
+  LogicalResult hideByTable(Expr *mask, ArrayRef<Type> roundings);
   LogicalResult hideByData(Expr *condition, bool negated, double fill,
                            Expr *mask);
-  LogicalResult restrictPairs(Expr *condition, bool negated, double fill,
-                              Expr *mask);
+  void replacePairs(const VisiblePairs &restricted, double fill, Expr *mask);
   void hideParts(Expr *condition, bool negated, Expr *mask);
   LogicalResult addBias(Expr *summand);
   LogicalResult cap(Expr *tanh);

@@ -33,6 +33,12 @@ static double overflow(double fill, Type type) {
   return rounded.isInfinity() ? std::copysign(INFINITY, fill) : fill;
 }
 
+static double overflow(double fill, ArrayRef<Type> roundings) {
+  for (Type type : llvm::reverse(roundings))
+    fill = overflow(fill, type);
+  return fill;
+}
+
 void AttentionMatcher::multiply(double factor) {
   steps.push_back({factor});
   scale *= factor;
@@ -49,22 +55,16 @@ double AttentionMatcher::atSoftmax(double fill) const {
   return fill;
 }
 
-LogicalResult AttentionMatcher::restrictPairs(Expr *condition, bool negated,
-                                              double fill, Expr *mask) {
-  VisiblePairs restricted = *visible;
-  if (failed(restricted.restrict(context, condition, negated, mismatch)))
-    return failure();
+/// `restricted` becomes what is visible, as `mask` has it.
+void AttentionMatcher::replacePairs(const VisiblePairs &restricted, double fill,
+                                    Expr *mask) {
   visible = restricted;
-  maskOp = mask->op;
+  maskOp = context.resolve(mask)->op;
   ++masks;
   hidesByFiniteScore |= std::isfinite(fill);
-  return success();
 }
 
-/// Pairs for which `condition` is false (true where `negated`) get the score
-/// `fill` at the softmax, as follows from positions.
-LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
-                                     Expr *mask) {
+LogicalResult AttentionMatcher::checkHides(double fill, Expr *mask) {
   if (softcap)
     return fail(mask, "scores are masked before they are capped");
   if (scale <= 0)
@@ -74,7 +74,35 @@ LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
   if (!hidesPairs(fill) || !hidesPairs(fill * exponentScale))
     return fail(mask, "the mask does not replace scores by -inf, or by a "
                       "finite score that is as low");
-  return restrictPairs(condition, negated, fill, mask);
+  return success();
+}
+
+/// Pairs for which `condition` is false (true where `negated`) get the score
+/// `fill` at the softmax, as follows from positions.
+LogicalResult AttentionMatcher::hide(Expr *condition, bool negated, double fill,
+                                     Expr *mask) {
+  VisiblePairs restricted = *visible;
+  if (failed(checkHides(fill, mask)) ||
+      failed(restricted.restrict(context, condition, negated, mismatch)))
+    return failure();
+  replacePairs(restricted, fill, mask);
+  return success();
+}
+
+/// As `hide`, where what is added is a constant for each pair: 0 or a low
+/// number, which is rounded to `roundings`, the last first.
+LogicalResult AttentionMatcher::hideByTable(Expr *mask,
+                                            ArrayRef<Type> roundings) {
+  VisiblePairs restricted = *visible;
+  double fill = 0;
+  if (failed(restricted.restrictByTable(context, mask, fill)) ||
+      !hidesPairs(fill))
+    return failure();
+  fill = atSoftmax(overflow(fill, roundings));
+  if (failed(checkHides(fill, mask)))
+    return failure();
+  replacePairs(restricted, fill, mask);
+  return success();
 }
 
 /// As `hide`, but pairs may also be hidden by a tensor.
@@ -154,15 +182,15 @@ LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
           getFloatConstant(context, select->operands[negated ? 1 : 2]);
       if (!isFloatConstant(context, kept, 0) || !fill || !hidesPairs(*fill))
         continue;
-      for (Type type : llvm::reverse(ownRoundings))
-        fill = overflow(*fill, type);
-      fill = atSoftmax(*fill);
+      fill = atSoftmax(overflow(*fill, ownRoundings));
       if (succeeded(hide(select->operands[0], negated, *fill, select)))
         return success();
       // What is -inf may be hidden as well, where a part says where it is.
       if (std::isinf(*fill))
         hideParts(select->operands[0], negated, select);
     }
+  if (succeeded(hideByTable(masked, ownRoundings)))
+    return success();
   Mismatch asMask = std::exchange(mismatch, {});
   if (failed(addBias(mask)))
     return failure();
