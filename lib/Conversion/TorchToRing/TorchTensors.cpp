@@ -14,6 +14,7 @@
 #include "TorchTensors.h"
 
 #include "../UnlinkedOp.h"
+#include "TorchTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -67,9 +68,9 @@ private:
     return emitNamedError(op) << "with these operands is not supported";
   }
   FailureOr<Value> tensorAt(unsigned i);
-  std::optional<int64_t> integer(unsigned i);
+  std::optional<int64_t> integer(unsigned i) { return getTorchInteger(op, i); }
   std::optional<SmallVector<int64_t>> integers(unsigned i);
-  std::optional<double> number(unsigned i);
+  std::optional<double> number(unsigned i) { return getTorchNumber(op, i); }
   bool isOne(unsigned i) {
     return op->getNumOperands() <= i || integer(i) == 1;
   }
@@ -152,17 +153,6 @@ private:
 // Operands
 //===----------------------------------------------------------------------===//
 
-Operation *mlir::ring::getTorchOperand(Operation *op, unsigned i,
-                                       StringRef name) {
-  if (i >= op->getNumOperands())
-    return nullptr;
-  Operation *def = op->getOperand(i).getDefiningOp();
-  return def && def->getName().getDialectNamespace() == "torch" &&
-                 def->getName().stripDialect() == name
-             ? def
-             : nullptr;
-}
-
 FailureOr<Value> TensorConverter::tensorAt(unsigned i) {
   if (i < op->getNumOperands()) {
     auto of = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
@@ -171,13 +161,6 @@ FailureOr<Value> TensorConverter::tensorAt(unsigned i) {
   }
   return emitNamedError(op)
          << "has no operand " << i << " that is a tensor of static shape";
-}
-
-std::optional<int64_t> TensorConverter::integer(unsigned i) {
-  if (Operation *def = getTorchOperand(op, i, "constant.int"))
-    if (auto value = def->getAttrOfType<IntegerAttr>("value"))
-      return value.getInt();
-  return std::nullopt;
 }
 
 std::optional<SmallVector<int64_t>> TensorConverter::integers(unsigned i) {
@@ -193,15 +176,6 @@ std::optional<SmallVector<int64_t>> TensorConverter::integers(unsigned i) {
     result.push_back(value.getInt());
   }
   return result;
-}
-
-std::optional<double> TensorConverter::number(unsigned i) {
-  if (Operation *def = getTorchOperand(op, i, "constant.float"))
-    if (auto value = def->getAttrOfType<FloatAttr>("value"))
-      return value.getValueAsDouble();
-  if (std::optional<int64_t> value = integer(i))
-    return static_cast<double>(*value);
-  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//

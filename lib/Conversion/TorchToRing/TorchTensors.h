@@ -15,9 +15,6 @@
 
 namespace mlir::ring {
 
-/// What makes operand `i`, where it is that op of torch: `constant.int`.
-Operation *getTorchOperand(Operation *op, unsigned i, StringRef name);
-
 /// Lowers a tensor op to linalg: `aten.bmm`, or `onnx.MatMul` for the operator
 /// of that name. `type` is what its result becomes, of static shape. Null
 /// without an error where no such op is known, with one at the op where it is

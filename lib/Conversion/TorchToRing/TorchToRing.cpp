@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FlexAttention.h"
 #include "TorchTensors.h"
+#include "TorchTypes.h"
 
 #include "../UnlinkedOp.h"
 
@@ -19,7 +21,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <limits>
 
@@ -30,52 +32,6 @@ namespace mlir::ring {
 
 using namespace mlir;
 using namespace mlir::ring;
-
-//===----------------------------------------------------------------------===//
-// Types
-//===----------------------------------------------------------------------===//
-
-static StringRef torchText(Type type) {
-  auto opaque = dyn_cast<OpaqueType>(type);
-  return opaque && opaque.getDialectNamespace() == "torch"
-             ? StringRef(opaque.getTypeData())
-             : StringRef();
-}
-
-/// `vtensor<[1,?,64],f32>` as a tensor; null where it is none, or is not
-/// understood. Signs of integers are dropped: ops know them.
-static RankedTensorType toTensor(Type type) {
-  StringRef text = torchText(type);
-  if (!text.consume_front("vtensor<[") || !text.consume_back(">"))
-    return {};
-  auto [sizes, element] = text.split("],");
-  SmallVector<int64_t> shape;
-  SmallVector<StringRef> parts;
-  sizes.split(parts, ',', -1, /*KeepEmpty=*/false);
-  for (StringRef part : parts) {
-    if (part.trim() == "?")
-      shape.push_back(ShapedType::kDynamic);
-    else if (part.trim().getAsInteger(10, shape.emplace_back()) ||
-             shape.back() < 0)
-      return {};
-  }
-  Builder b(type.getContext());
-  Type elementType = llvm::StringSwitch<Type>(element.trim())
-                         .Case("f64", b.getF64Type())
-                         .Case("f32", b.getF32Type())
-                         .Case("f16", b.getF16Type())
-                         .Case("bf16", b.getBF16Type())
-                         .Case("si64", b.getI64Type())
-                         .Case("si32", b.getI32Type())
-                         .Case("i1", b.getI1Type())
-                         .Default(Type());
-  return elementType ? RankedTensorType::get(shape, elementType)
-                     : RankedTensorType();
-}
-
-static bool isTorch(Operation *op) {
-  return !op->isRegistered() && op->getName().getDialectNamespace() == "torch";
-}
 
 //===----------------------------------------------------------------------===//
 // Operands
@@ -296,7 +252,7 @@ static LogicalResult convertFunction(func::FuncOp function) {
                           SmallVector<Type> &converted) -> LogicalResult {
     for (Type type : types) {
       RankedTensorType tensor = toTensor(type);
-      if (!tensor && !torchText(type).empty())
+      if (!tensor && !getTorchText(type).empty())
         return function.emitError("takes or gives ")
                << type << ", which is not understood";
       converted.push_back(tensor ? Type(tensor) : type);
@@ -322,7 +278,7 @@ static LogicalResult convertFunction(func::FuncOp function) {
     if (!isTorch(&op)) {
       if (op.getNumRegions() != 0 ||
           llvm::any_of(op.getResultTypes(),
-                       [](Type t) { return !torchText(t).empty(); }))
+                       [](Type t) { return !getTorchText(t).empty(); }))
         return op.emitError("'")
                << op.getName() << "' among ops of torch is not supported";
       continue;
@@ -337,14 +293,16 @@ static LogicalResult convertFunction(func::FuncOp function) {
     }
     OpBuilder b(&op);
     FailureOr<Value> result = Value();
-    RankedTensorType type = op.getNumResults() == 1
+    RankedTensorType type = op.getNumResults() != 0
                                 ? toTensor(op.getResult(0).getType())
                                 : RankedTensorType();
     if (name == "aten.scaled_dot_product_attention")
       result = convertSDPA(b, &op);
+    else if (name == "hop_flex_attention")
+      result = convertFlexAttention(b, &op);
     else if (name == "onnx.Attention")
       result = convertONNX(b, &op);
-    else if (type && type.hasStaticShape())
+    else if (type && type.hasStaticShape() && op.getNumResults() == 1)
       result = convertTensorOp(b, &op, name, type);
     if (failed(result))
       return failure();
@@ -371,19 +329,47 @@ struct ConvertTorchToRingPass
   using ConvertTorchToRingPassBase::ConvertTorchToRingPassBase;
 
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      auto isOfTorch = [](Type type) { return !torchText(type).empty(); };
-      bool found = llvm::any_of(function.getArgumentTypes(), isOfTorch) ||
-                   llvm::any_of(function.getResultTypes(), isOfTorch) ||
-                   function
-                       .walk([](Operation *op) {
-                         return isTorch(op) ? WalkResult::interrupt()
-                                            : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-      if (found && failed(convertFunction(function)))
+    auto isOfTorch = [](Type type) { return !getTorchText(type).empty(); };
+    SmallVector<func::FuncOp> found;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (llvm::any_of(function.getArgumentTypes(), isOfTorch) ||
+          llvm::any_of(function.getResultTypes(), isOfTorch) ||
+          function
+              .walk([](Operation *op) {
+                return isTorch(op) ? WalkResult::interrupt()
+                                   : WalkResult::advance();
+              })
+              .wasInterrupted())
+        found.push_back(function);
+    for (func::FuncOp function : found)
+      for (Block &block : function.getBody())
+        eraseDeadTorchOps(block);
+    // What changes scores is written into their region, from torch.
+    llvm::SetVector<func::FuncOp> inlined;
+    for (func::FuncOp function : found) {
+      WalkResult result = function.walk([&](Operation *op) {
+        if (!isTorch(op) ||
+            op->getName().stripDialect() != "hop_flex_attention")
+          return WalkResult::advance();
+        FailureOr<FlexFunctions> functions = getFlexFunctions(op);
+        if (failed(functions))
+          return WalkResult::interrupt();
+        for (func::FuncOp called : {functions->score, functions->mask})
+          if (called && called.isPrivate())
+            inlined.insert(called);
+        return WalkResult::advance();
+      });
+      if (result.wasInterrupted())
         return signalPassFailure();
     }
+    for (func::FuncOp function : found)
+      if (!inlined.contains(function) && failed(convertFunction(function)))
+        return signalPassFailure();
+    for (func::FuncOp function : inlined)
+      if (SymbolTable::symbolKnownUseEmpty(function, getOperation()))
+        function.erase();
+      else if (failed(convertFunction(function)))
+        return signalPassFailure();
   }
 };
 } // namespace

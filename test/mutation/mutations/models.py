@@ -13,6 +13,9 @@ CONSTANTS = "lib/Dialect/Ring/Transforms/ConstantTensors.cpp"
 DEFINITION = "lib/Conversion/AttentionToLinalg/SoftmaxAttention.cpp"
 
 TORCH = "lib/Conversion/TorchToRing/TorchToRing.cpp"
+TORCH_TYPES = "lib/Conversion/TorchToRing/TorchTypes.cpp"
+TORCH_SCALARS = "lib/Conversion/TorchToRing/TorchScalars.cpp"
+FLEX = "lib/Conversion/TorchToRing/FlexAttention.cpp"
 TORCH_TENSORS = "lib/Conversion/TorchToRing/TorchTensors.cpp"
 
 NUMBERS = lit("Integration/stablehlo_ops.py")
@@ -243,5 +246,37 @@ MUTATIONS = [
         "indices[dim] += offset;",
         "",
         lit("Conversion/AttentionToLinalg/scan.mlir"),
+    ),
+    Mutation(
+        "torch-dead-in-place",
+        "an op of torch that writes in place is dead where its result is not used",
+        TORCH_TYPES,
+        '!name.split(\'.\').first.ends_with("_") &&',
+        "",
+        lit("Conversion/TorchToRing/flex-refused.mlir"),
+    ),
+    Mutation(
+        "flex-booleans-added",
+        "a sum of booleans is the one of bits",
+        TORCH_SCALARS,
+        "(bitwise || !type.isInteger(1))",
+        "true",
+        lit("Conversion/TorchToRing/flex-refused.mlir"),
+    ),
+    Mutation(
+        "flex-mask-inverted",
+        "a function of masks says what is hidden",
+        FLEX,
+        "*visible, score, hidden)",
+        "*visible, hidden, score)",
+        lit("Conversion/TorchToRing/flex.mlir"),
+    ),
+    Mutation(
+        "flex-lse-used",
+        "the log-sum-exp of flex attention may be used",
+        FLEX,
+        "if (!other.use_empty())",
+        "if (false)",
+        lit("Conversion/TorchToRing/flex-refused.mlir"),
     ),
 ]

@@ -12,11 +12,13 @@ TERMS = FOLDER + "RaiseAttentionTerms.cpp"
 BUILD = FOLDER + "RaiseAttentionBuild.cpp"
 MASK = FOLDER + "RaiseAttentionMask.cpp"
 ROWS = FOLDER + "RaiseAttentionRows.cpp"
+REGION = FOLDER + "RaiseAttentionRegion.cpp"
 EXPR = FOLDER + "RaiseAttentionExpr.cpp"
 
 RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
 REFUSED = lit("Dialect/Ring/Transforms/raise-attention-refused.mlir")
 FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
+REGION_TEST = lit("Dialect/Ring/Transforms/raise-attention-region.mlir")
 ROWS_TEST = lit("Dialect/Ring/Transforms/raise-attention-rows.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
@@ -408,5 +410,45 @@ MUTATIONS = [
         "return getSize(indices[dim]) == type.getDimSize(dim);",
         "return true;",
         ROWS_TEST,
+    ),
+    Mutation(
+        "raise-region-finite",
+        "a score region that gives a low number hides the pair",
+        REGION,
+        "constant.getValue().isInfinity() && constant.getValue().isNegative()",
+        "constant.getValue().isNegative()",
+        REGION_TEST,
+    ),
+    Mutation(
+        "raise-region-offsets",
+        "indices are taken for positions beside offsets",
+        REGION,
+        "op.getMaskAttr() || op.getOffsets()",
+        "op.getMaskAttr()",
+        REGION_TEST,
+    ),
+    Mutation(
+        "raise-region-part-alone",
+        "a part of a condition that is a mask is taken for all of it",
+        REGION,
+        "restrictParts(part, negated);\n  return false;",
+        "restrictParts(part, negated);\n  return true;",
+        REGION_TEST,
+    ),
+    Mutation(
+        "raise-bias-before-region",
+        "a bias that hides is a mask though a region sees it",
+        REGION,
+        "if (!op.getScore().empty())",
+        "if (!op.getScore().empty() && !op.getBias())",
+        REGION_TEST,
+    ),
+    Mutation(
+        "raise-bias-finite",
+        "a bias of a low number hides rows as -inf does",
+        REGION,
+        "std::isinf(fill);",
+        "true;",
+        REGION_TEST,
     ),
 ]

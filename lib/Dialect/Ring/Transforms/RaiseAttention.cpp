@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RaiseAttentionBuild.h"
+#include "RaiseAttentionRegion.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -105,6 +106,15 @@ struct RaiseAttentionPass
                           match.condition ? "mask from a tensor" : "none");
   }
 
+  void reportMask(AttentionOp op) {
+    std::string mask;
+    llvm::raw_string_ostream(mask) << op.getMaskAttr();
+    remark::passed(op.getLoc(), remark::RemarkOpts::name("RaiseMask")
+                                    .category(kCategory)
+                                    .function(getOperation().getName()))
+        << remark::add("raised to a mask") << remark::metric("mask", mask);
+  }
+
   void reportMissed(linalg::LinalgOp op, const char *what,
                     const Mismatch &mismatch) {
     Operation *cause = mismatch.op ? mismatch.op : op.getOperation();
@@ -118,6 +128,10 @@ struct RaiseAttentionPass
   void runOnOperation() override {
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    getOperation().walk([&](AttentionOp op) {
+      if (raiseMask(op))
+        reportMask(op);
+    });
     llvm::DenseSet<Operation *> erased;
     for (linalg::LinalgOp op : ops) {
       if (erased.contains(op.getOperation()) || !weighsBySoftmax(op))

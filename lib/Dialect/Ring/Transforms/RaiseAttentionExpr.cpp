@@ -65,7 +65,7 @@ private:
 Indices LinalgExpansion::getOwnIndices(unsigned result) {
   for (auto [i, iterator] : llvm::enumerate(iterators))
     if (isParallel(iterator))
-      loops[i] = context.loopVariable(op, i, sizes[i]);
+      loops[i] = context.variable(op, i, sizes[i]);
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
   auto type = cast<ShapedType>(op->getResult(result).getType());
   return apply(map, type).value_or(Indices());
@@ -88,7 +88,7 @@ bool LinalgExpansion::bindLoops(AffineMap map, const Indices &indices,
   }
   for (auto [i, iterator] : llvm::enumerate(iterators)) {
     if (isReduction(iterator))
-      loops[i] = context.loopVariable(op, i, sizes[i]);
+      loops[i] = context.variable(op, i, sizes[i]);
     else if (!loops[i] && sizes[i] == 1)
       loops[i] = Index();
     else if (!loops[i])
@@ -216,7 +216,7 @@ Expr *ExprContext::create(Expr expr) {
   return exprs.back().get();
 }
 
-Index ExprContext::loopVariable(Operation *op, unsigned loop, int64_t size) {
+Index ExprContext::variable(Operation *op, unsigned loop, int64_t size) {
   auto [it, inserted] = variables.try_emplace({op, loop}, variables.size());
   return wholeVariable(it->second, size);
 }

@@ -114,15 +114,16 @@ public:
     return expandedOps;
   }
 
-private:
-  friend class LinalgExpansion;
-
   Expr *create(Expr expr);
+
+  /// The variable of a loop of `op`, from 0 to its size.
+  Index variable(Operation *op, unsigned loop, int64_t size);
+
+private:
   Expr *expandLoad(Expr *expr);
   Expr *expandExtraction(Expr *expr, tensor::ExtractSliceOp slice);
   Expr *expandInsertion(Expr *expr, tensor::InsertSliceOp insert);
   Expr *expandConcatenation(Expr *expr, tensor::ConcatOp concat);
-  Index loopVariable(Operation *op, unsigned loop, int64_t size);
   bool equalIndices(const Indices &a, const Indices &b,
                     const Renaming &renaming);
 

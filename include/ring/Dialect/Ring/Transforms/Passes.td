@@ -27,6 +27,9 @@ def RaiseAttentionPass : Pass<"ring-raise-attention", "::mlir::func::FuncOp"> {
     PyTorch's `scaled_dot_product_attention` is exported, by one
     `ring.attention` with the same meaning. What is not understood is left
     alone, and a `missed` remark names the op that broke the match.
+
+    Where a `ring.attention` without a mask has a `score` region, or a bias,
+    that hides pairs by -inf as follows from positions, that becomes its mask.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
