@@ -1,6 +1,7 @@
 // RUN: ring-opt %s --split-input-file --verify-diagnostics
 
 func.func private @host()
+func.func private @local() attributes {ring.rank_of = @host, ring.local}
 func.func private @rank() attributes {ring.rank_of = @host, ring.layout = #ring.layout<zigzag>, ring.slots = 3, ring.fingerprint = 42, ring.program = "2 ranks"}
 
 // -----
@@ -12,6 +13,16 @@ func.func private @rank_of_string() attributes {ring.rank_of = "host"}
 
 // expected-error @+1 {{ring.rank_of is @host on 'builtin.module', expected a symbol on a function}}
 module attributes {ring.rank_of = @host} {}
+
+// -----
+
+// expected-error @+1 {{ring.local is true on 'func.func', expected no value, on a function}}
+func.func private @local_as_boolean() attributes {ring.rank_of = @host, ring.local = true}
+
+// -----
+
+// expected-error @+1 {{ring.local is unit on 'builtin.module', expected no value, on a function}}
+module attributes {ring.local} {}
 
 // -----
 

@@ -26,3 +26,19 @@ func.func @finalize(%lse: tensor<1x8x?xf32>, %acc: tensor<1x8x?x64xf32>, %row: t
   %dim = tensor.dim %r#1, %c2 : tensor<1x8x?xf32>
   return %dim : index
 }
+
+func.func private @rank()
+
+// CHECK-LABEL: @call
+// CHECK-SAME:    %[[OUT:[^:]*]]: tensor<1x8x?x64xf32>, %[[LSE:[^:]*]]: tensor<1x8x?xf32>
+func.func @call(%out: tensor<1x8x?x64xf32>, %lse: tensor<1x8x?xf32>, %q: tensor<1x8x?x64xf32>) -> (index, index) {
+  %c2 = arith.constant 2 : index
+  %r:2 = ring.call @rank (%q) outs(%out, %lse)
+    : (tensor<1x8x?x64xf32>, tensor<1x8x?x64xf32>, tensor<1x8x?xf32>) -> (tensor<1x8x?x64xf32>, tensor<1x8x?xf32>)
+  // CHECK-DAG: %[[ROWS:.*]] = tensor.dim %[[OUT]],
+  // CHECK-DAG: %[[LSE_ROWS:.*]] = tensor.dim %[[LSE]],
+  // CHECK: return %[[ROWS]], %[[LSE_ROWS]]
+  %rows = tensor.dim %r#0, %c2 : tensor<1x8x?x64xf32>
+  %lse_rows = tensor.dim %r#1, %c2 : tensor<1x8x?xf32>
+  return %rows, %lse_rows : index, index
+}

@@ -79,11 +79,15 @@ func.func @calls(%whole: memref<16xf32>, %t: memref<4x5xi64>, %stack: memref<?x4
   // CHECK-NEXT: ring.host.scatter
   // CHECK-NEXT: ring.host.run
   // CHECK-NEXT: ring.host.gather
+  // CHECK-NEXT: ring.call
+  // CHECK-NEXT: ring.call
   // CHECK-NEXT: ring.parallel_call
   // CHECK-NEXT: ring.parallel_call
   ring.host.scatter %whole by %t dim 0 outs(%stack) : (memref<16xf32>, memref<4x5xi64>, memref<?x4xf32>) -> ()
   ring.host.run @rank ranks 4 (%stack) outs(%stack) : (memref<?x4xf32>, memref<?x4xf32>) -> ()
   ring.host.gather %stack by %t dim 0 outs(%whole) : (memref<?x4xf32>, memref<4x5xi64>, memref<16xf32>) -> ()
+  ring.call @rank (%whole) outs(%whole) : (memref<16xf32>, memref<16xf32>) -> ()
+  ring.call @rank (%whole) outs(%whole) : (memref<16xf32>, memref<16xf32>) -> ()
   ring.parallel_call @kernel(%n, %n) ()
   ring.parallel_call @kernel(%n, %n) ()
   return

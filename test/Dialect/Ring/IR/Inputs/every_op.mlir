@@ -15,6 +15,7 @@ module {
     %g = ring.gather %local by %t dim 2 on @ring axis 0 : tensor<2x4x?x4xf32>, tensor<4x5xi64> -> tensor<2x4x8x4xf32>
     return
   }
+  func.func private @around() attributes {ring.rank_of = @whole, ring.local}
   func.func @local(%r: index, %t: tensor<4x5xi64>, %id: tensor<2x8xi32>, %n: tensor<2xi32>, %q: tensor<2x4x8x4xf32>, %m: tensor<2x4x8xf32>, %sink: tensor<4xf32>, %mean: tensor<2x2x4xf32>) {
     %o = ring.owner %r on @ring axis 0
     %s = ring.slices at(%r, %o in %t, %t) segments(%id, %id : tensor<2x8xi32>, tensor<2x8xi32>) lengths(%n : tensor<2xi32>) offsets(%n : tensor<2xi32>) mask(<causal>) whole : tensor<4x5xi64>, tensor<4x5xi64>
@@ -25,6 +26,7 @@ module {
     %k, %v = ring.permute_wait %f2 : !ring.future<tensor<2x4x8x4xf32>, tensor<2x4x8x4xf32>>
     %b:3 = ring.merge ins(%a#0, %a#1, %a#2) outs(%q, %m, %m) : (tensor<2x4x8x4xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<2x4x8x4xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>) -> (tensor<2x4x8x4xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>)
     %c:2 = ring.finalize %b#0, %b#1, %b#2 sinks(%sink) empty_rows(uniform) mean(%mean) outs(%q, %m) : (tensor<2x4x8x4xf32>, tensor<2x4x8xf32>, tensor<2x4x8xf32>, tensor<4xf32>, tensor<2x2x4xf32>, tensor<2x4x8x4xf32>, tensor<2x4x8xf32>) -> (tensor<2x4x8x4xf32>, tensor<2x4x8xf32>)
+    %call = ring.call @rank (%q, %sink) outs(%m) : (tensor<2x4x8x4xf32>, tensor<4xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
     return
   }
   func.func @host(%q: tensor<8xf32>, %t: tensor<4x5xi64>, %m: memref<4xf32>, %i: index, %id: tensor<2x8xi32>, %len: tensor<2xi32>, %local: tensor<?xf32>) {
