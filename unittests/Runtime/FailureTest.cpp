@@ -353,7 +353,7 @@ TEST(FailureTest, BadArguments) {
                 return ring_parallel_for(
                     context, "x", -1, -1, [](void *, int64_t) {}, nullptr);
               });
-  expectUsage("rank 0: ring_begin was called before",
+  expectUsage("rank 0: ring_begin was called before, without ring_end",
               [](ring_context *context, ring_tensor *) -> ring_status {
                 return ring_begin(context, 1, 1, 0, nullptr);
               });

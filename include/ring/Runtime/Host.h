@@ -138,7 +138,7 @@ typedef struct ring_counters {
                               * and gathered from it, of all calls */
   double balance;            /* visible pairs of the busiest rank / mean of all
                               * ranks, as the kernels found them; the largest
-                              * of all runs, 1 where nothing was visible */
+                              * of all programs, 1 where nothing was visible */
   double round_balance;      /* the same with the busiest rank of each round,
                               * summed over the rounds */
   double seconds;            /* time inside ring_host_run, all runs */

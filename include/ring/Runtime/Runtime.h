@@ -64,17 +64,17 @@ int32_t ring_local_index(const ring_context *context);
 /* First call of every rank function with rounds. A run may call several, one
  * after another, each from ring_begin to ring_end. Compares `ranks` with the
  * ring's size and `fingerprint` (N, layout, shapes, types, mask) with the other
- * ranks', before the first transfer. `slots` is how many transfers the program
- * keeps in flight; a transport that copies allocates so many, `threads` none.
- * `program` (may be NULL) says what the fingerprint stands for, in fields that
+ * ranks', before the first transfer: all ranks run the same programs in the
+ * same order. `slots` is how many transfers the program keeps in flight; a
+ * transport that copies allocates so many, `threads` none. `program` (may be
+ * NULL) says what the fingerprint stands for, in fields that
  * "; " separates: those that differ are part of the message. */
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
                        uint64_t fingerprint, const char *program);
-/* For each argument of a rank function that is a tensor, first or after
- * ring_begin:
- * RING_ERROR_USAGE where its sizes are not the `dims` that the program was
- * compiled for (below 0: any that is not negative), or where it has elements
- * and no memory. `argument` counts from 0, without the context. */
+/* For each argument of a rank function that is a tensor, before anything else
+ * but ring_begin: RING_ERROR_USAGE where its sizes are not the `dims` that the
+ * program was compiled for (below 0: any that is not negative), or where it has
+ * elements and no memory. `argument` counts from 0, without the context. */
 ring_status ring_check_argument(ring_context *context, int32_t argument,
                                 const void *data, int32_t dims,
                                 const int64_t *sizes, const int64_t *expected);

@@ -63,6 +63,9 @@ private:
   Side pendingFor = Side::Sender;
 };
 
+/// Programs that a rank has ended that begins no more.
+constexpr int64_t kLeft = std::numeric_limits<int64_t>::max();
+
 struct RankState {
   std::condition_variable changed;
   int64_t begun = 0, ended = 0; ///< programs; a run may have several
@@ -95,6 +98,13 @@ struct ThreadsRing {
     return std::all_of(ranks.begin(), ranks.end(), [&](const RankState &state) {
       return state.*programs >= count;
     });
+  }
+  /// A rank that has left before it began so many programs.
+  std::optional<size_t> leftBefore(int64_t count) const {
+    for (size_t i = 0; i < ranks.size(); ++i)
+      if (ranks[i].ended == kLeft && ranks[i].begun < count)
+        return i;
+    return std::nullopt;
   }
   /// "rank 2" or "ranks 2 and 3", those that have not.
   std::string missing(int64_t RankState::*programs, int64_t count) const;
@@ -220,8 +230,9 @@ Result ThreadsTransport::begin(int32_t, const Program &program) {
   self().first->to = rank;
   if (ring->all(&RankState::begun, count))
     ring->wakeAll();
-  bool inTime =
-      sleep(lock, [&] { return ring->all(&RankState::begun, count); });
+  bool inTime = sleep(lock, [&] {
+    return ring->all(&RankState::begun, count) || ring->leftBefore(count);
+  });
   if (ring->failure) {
     // A mismatch concerns every rank, not only the one that noticed.
     if (ring->failure->status == RING_ERROR_MISMATCH)
@@ -232,6 +243,10 @@ Result ThreadsTransport::begin(int32_t, const Program &program) {
     return {RING_ERROR_TIMEOUT, ring->missing(&RankState::begun, count) +
                                     " did not begin within " +
                                     formatSeconds(ring->deadline)};
+  if (std::optional<size_t> left = ring->leftBefore(count))
+    return {RING_ERROR_MISMATCH, "rank " + std::to_string(*left) +
+                                     " has ended before program " +
+                                     std::to_string(count) + " of the run"};
   return {};
 }
 
@@ -315,7 +330,7 @@ void ThreadsTransport::abandon(bool wait) {
   std::unique_lock<std::mutex> lock(ring->mutex);
   // It will begin no more programs: whoever waits for their end may go on.
   const int64_t count = self().begun;
-  self().ended = std::numeric_limits<int64_t>::max();
+  self().ended = kLeft;
   ring->wakeAll();
   if (wait)
     self().changed.wait_for(
