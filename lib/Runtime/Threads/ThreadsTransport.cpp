@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <limits>
 #include <map>
 #include <mutex>
 
@@ -63,12 +62,10 @@ private:
   Side pendingFor = Side::Sender;
 };
 
-/// Programs that a rank has ended that begins no more.
-constexpr int64_t kLeft = std::numeric_limits<int64_t>::max();
-
 struct RankState {
   std::condition_variable changed;
   int64_t begun = 0, ended = 0; ///< programs; a run may have several
+  bool left = false;            ///< begins and ends no more
   Program program;
   MessageRef first = std::make_shared<Message>(); ///< what it first sent
   std::map<int32_t, Mailbox> mailboxes;           ///< by sender
@@ -99,10 +96,16 @@ struct ThreadsRing {
       return state.*programs >= count;
     });
   }
+  /// True iff no rank is in the program with this number.
+  bool allHaveStopped(int64_t count) const {
+    return std::all_of(ranks.begin(), ranks.end(), [&](const RankState &state) {
+      return state.left || state.ended >= count;
+    });
+  }
   /// A rank that has left before it began so many programs.
   std::optional<size_t> leftBefore(int64_t count) const {
     for (size_t i = 0; i < ranks.size(); ++i)
-      if (ranks[i].ended == kLeft && ranks[i].begun < count)
+      if (ranks[i].left && ranks[i].begun < count)
         return i;
     return std::nullopt;
   }
@@ -309,14 +312,14 @@ Result ThreadsTransport::wait(const Transfer &transfer, Arrival &arrival) {
 Result ThreadsTransport::end() {
   std::unique_lock<std::mutex> lock(ring->mutex);
   const int64_t count = ++self().ended;
-  if (ring->all(&RankState::ended, count))
+  auto allEnded = [&] { return ring->all(&RankState::ended, count); };
+  if (allEnded())
     ring->wakeAll();
-  bool inTime =
-      sleep(lock, [&] { return ring->all(&RankState::ended, count); });
+  sleep(lock, allEnded);
+  if (allEnded()) // a failure since then is of a later program
+    return {};
   if (ring->failure)
     return peerFailed(*ring->failure);
-  if (inTime)
-    return {};
   std::string text = ring->missing(&RankState::ended, count) +
                      " did not pass the last round within " +
                      formatSeconds(ring->deadline);
@@ -328,14 +331,13 @@ Result ThreadsTransport::end() {
 
 void ThreadsTransport::abandon(bool wait) {
   std::unique_lock<std::mutex> lock(ring->mutex);
-  // It will begin no more programs: whoever waits for their end may go on.
+  // What was lent is of the program that this rank is in.
   const int64_t count = self().begun;
-  self().ended = kLeft;
+  self().left = true;
   ring->wakeAll();
   if (wait)
-    self().changed.wait_for(
-        lock, std::chrono::duration<double>(ring->deadline),
-        [&] { return ring->all(&RankState::ended, count); });
+    self().changed.wait_for(lock, std::chrono::duration<double>(ring->deadline),
+                            [&] { return ring->allHaveStopped(count); });
 }
 
 void ThreadsTransport::fail(const Failure &failure) {
