@@ -112,6 +112,10 @@ def ApplyLayoutPass : Pass<"ring-apply-layout", "::mlir::ModuleOp"> {
     Replaces the layout tables of every rank function and of the scatters and
     gathers around its calls. Nothing else changes: programs know only the
     table.
+
+    The attentions of a local function have one table for each sequence. Under
+    `balanced` it is that of the one with the most visible pairs whose mask hides
+    any; ids, lengths and offsets, known at run time only, do not count there.
   }];
   let options = [
     Option<"layout", "layout", "std::string", "\"zigzag\"",
