@@ -208,13 +208,22 @@ LogicalResult FunctionCheck::checkCallee(HostRunOp op) {
   return success();
 }
 
+static bool isLocal(func::FuncOp function) {
+  return function->hasAttr(kRankOfAttrName) &&
+         function->hasAttr(kLocalAttrName);
+}
+
+/// Programs with rounds run one after another, and nothing calls itself.
 LogicalResult FunctionCheck::checkCallee(mlir::ring::CallOp op) {
-  if (!function->hasAttr(kRankOfAttrName))
-    return op.emitError("outside a rank function");
+  if (!isLocal(function))
+    return op.emitError("outside a local rank function");
   FailureOr<func::FuncOp> callee =
       findRankFunction(op, op.getCalleeAttr(), op->getNumOperands());
   if (failed(callee))
     return failure();
+  if (isLocal(*callee))
+    return op.emitError("calls the local function ")
+           << op.getCalleeAttr() << ", expected one with rounds";
   for (auto [place, given] : llvm::enumerate(op->getOperandTypes())) {
     Type taken = callee->getArgumentTypes()[place];
     if (given != taken && !memref::CastOp::areCastCompatible(given, taken))

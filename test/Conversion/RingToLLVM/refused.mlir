@@ -88,6 +88,99 @@ func.func @f(%s: memref<4x4xf32>, %y: i32) {
 func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
   return
 }
+func.func @f(%x: !b) {
+  // expected-error @below {{outside a local rank function}}
+  ring.call @rank () outs(%x) : (!b) -> ()
+  return
+}
+
+// -----
+
+// Only the host and local functions run others: this one has rounds of its own.
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
+func.func private @other(%x: !b) attributes {ring.rank_of = @f} {
+  // expected-error @below {{outside a local rank function}}
+  ring.call @rank () outs(%x) : (!b) -> ()
+  return
+}
+
+// -----
+
+// The function is local to no ranks.
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
+func.func @f(%x: !b) attributes {ring.local} {
+  // expected-error @below {{outside a local rank function}}
+  ring.call @rank () outs(%x) : (!b) -> ()
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @local(%x: !b) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{calls the local function @local, expected one with rounds}}
+  ring.call @local () outs(%x) : (!b) -> ()
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(!b) attributes {ring.rank_of = @f}
+func.func private @local(%x: !b) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{runs @rank, expected a rank function that nothing else calls}}
+  ring.call @rank () outs(%x) : (!b) -> ()
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
+func.func private @local(%x: !b) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{gives 2 arguments to @rank, expected 1}}
+  ring.call @rank (%x) outs(%x) : (!b, !b) -> ()
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+// expected-note @below {{the function takes 'memref<4xf32, strided<[?], offset: ?>>', 'f32'}}
+func.func private @rank(%x: !b, %y: f32) attributes {ring.rank_of = @f} {
+  return
+}
+func.func private @local(%x: !b, %y: memref<4xf16>) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{argument 1 is 'memref<4xf16>', which does not fit @rank}}
+  ring.call @rank (%x) outs(%y) : (!b, memref<4xf16>) -> ()
+  return
+}
+
+// -----
+
+func.func private @rank(%x: tensor<4xf32>) attributes {ring.rank_of = @f} {
+  return
+}
+func.func private @local(%x: tensor<4xf32>) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{on tensors, expected memrefs: bufferize first}}
+  %r = ring.call @rank () outs(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
 func.func @f(%s: memref<4x4xf32>) {
   // expected-error @below {{'ring.host.run' op ranks is 4294967298, expected 1 to 1024}}
   ring.host.run @rank ranks 4294967298 (%s) outs() : (memref<4x4xf32>) -> ()
