@@ -79,6 +79,13 @@ def bias_multiplied(p):
     return attend(p, s - s.max("k"), v)
 
 
+@raised("bias(%) scale(2.500000e-01) empty_rows(nan)")
+def bias_in_the_exponent(p):
+    s, v = scores(p)
+    s = s + p.input("hqk")
+    return attend(p, (s - s.max("k")) * LOG2E, v)
+
+
 @missed("the scores have more than one bias, or one that is multiplied", "linalg.generic")
 def bias_not_multiplied(p):
     """In base e, the bias would be another."""

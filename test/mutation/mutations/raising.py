@@ -7,6 +7,7 @@ RAISE = FOLDER + "RaiseAttention.cpp"
 MATCH = FOLDER + "RaiseAttentionMatch.cpp"
 SOFTMAX = FOLDER + "RaiseAttentionSoftmax.cpp"
 SCORES = FOLDER + "RaiseAttentionScores.cpp"
+LOG_SUM = FOLDER + "RaiseAttentionLogSum.cpp"
 SLICES = FOLDER + "RaiseAttentionSlices.cpp"
 TERMS = FOLDER + "RaiseAttentionTerms.cpp"
 BUILD = FOLDER + "RaiseAttentionBuild.cpp"
@@ -23,6 +24,7 @@ ROWS_TEST = lit("Dialect/Ring/Transforms/raise-attention-rows.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
 BASE_TWO = lit("Integration/spellings/base_two.py")
+LOG_SUMS = lit("Integration/spellings/log_sums.py")
 SINKS = lit("Integration/spellings/sinks.py")
 HALVES = lit("Integration/spellings/halves.py")
 
@@ -95,8 +97,8 @@ MUTATIONS = [
         "raise-other-uses-ignored",
         "attention is found though its weights have another use",
         MATCH,
-        "!seen.contains(user) && !isDead(user)",
-        "false",
+        "if (leaves || (other && isPart))",
+        "if (false)",
         REFUSED,
     ),
     Mutation(
@@ -290,6 +292,46 @@ MUTATIONS = [
         "return fill <= -1e38;",
         "return fill <= -6e4;",
         HALVES,
+    ),
+    Mutation(
+        "raise-log-sum-of-empty-rows",
+        "where a query sees nothing, lse is -inf instead of NaN",
+        LOG_SUM,
+        "(mayBeEmpty || bias || condition) && !log.isGuarded",
+        "false",
+        LOG_SUMS,
+    ),
+    Mutation(
+        "raise-log-sum-of-hidden-rows",
+        "where a finite score hides all keys, lse is -inf",
+        LOG_SUM,
+        "if (!sink && mayBeEmpty && hidesByFiniteScore)",
+        "if (false)",
+        LOG_SUMS,
+    ),
+    Mutation(
+        "raise-log-sum-shift",
+        "what is added to the logarithm need not be what was subtracted",
+        LOG_SUM,
+        "!context.equal(log->shift, difference->operands[1])",
+        "false",
+        LOG_SUMS,
+    ),
+    Mutation(
+        "raise-log-sum-without-sink",
+        "lse is raised to one with the sink though it has none",
+        LOG_SUM,
+        "if (failed(found) || *found != sink)",
+        "if (failed(found))",
+        LOG_SUMS,
+    ),
+    Mutation(
+        "raise-log-sum-base",
+        "lse is raised beside weights in base 2",
+        LOG_SUM,
+        "scaleAtSoftmax != 1 ||",
+        "",
+        LOG_SUMS,
     ),
     Mutation(
         "raise-sink-lost",

@@ -64,6 +64,8 @@ static void eraseDead(ArrayRef<Operation *> ops,
 static void replace(linalg::LinalgOp op, const AttentionMatch &match,
                     llvm::DenseSet<Operation *> &erased) {
   SmallVector<Operation *> replaced = {op};
+  for (const OperandRead &log : match.logSums)
+    replaced.push_back(log.tensor.getDefiningOp());
   llvm::append_range(replaced, op->getUsers());
   OpBuilder builder(op);
   Value result = buildAttention(builder, op, match);

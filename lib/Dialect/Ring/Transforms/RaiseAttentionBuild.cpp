@@ -100,12 +100,15 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   EmptyRowsAttr emptyRows;
   if (match.emptyRows != EmptyRows::Zero)
     emptyRows = EmptyRowsAttr::get(builder.getContext(), match.emptyRows);
+  Type lse;
+  if (!match.logSums.empty())
+    lse = getTypeAt(match.logSums[0].target, builder.getF32Type());
   FloatAttr softcap;
   if (match.softcap)
     softcap = builder.getF32FloatAttr(*match.softcap);
   auto op = AttentionOp::create(
-      builder, loc, getTypeAt(match.operands.output, elementType),
-      /*lse=*/Type(), query, key, value, bias,
+      builder, loc, getTypeAt(match.operands.output, elementType), lse, query,
+      key, value, bias,
       /*query_segments=*/nullptr, /*key_segments=*/nullptr, /*lengths=*/nullptr,
       /*offsets=*/nullptr, sinks, match.mask,
       builder.getF32FloatAttr(match.scale), softcap, emptyRows);
@@ -190,12 +193,34 @@ static void forwardRoundings(Value replaced, Value result) {
   }
 }
 
+/// Results of the attention besides its output may be used before `op`: it goes
+/// to where its operands are known.
+static void setInsertionPoint(OpBuilder &builder, linalg::LinalgOp op,
+                              const AttentionMatch &match) {
+  if (match.logSums.empty())
+    builder.setInsertionPoint(op);
+  else if (Operation *last = getLastOperand(op, match))
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(op->getBlock());
+}
+
 Value mlir::ring::buildAttention(OpBuilder &builder, linalg::LinalgOp op,
                                  const AttentionMatch &match) {
+  OpBuilder::InsertionGuard guard(builder);
+  setInsertionPoint(builder, op, match);
   Location loc = op->getLoc();
   Value replaced = op->getResult(0);
   AttentionOp attention =
       createAttention(builder, loc, match, getElementType(op, match.operands));
+  for (const OperandRead &log : match.logSums) {
+    auto type = cast<RankedTensorType>(log.tensor.getType());
+    Value lse = rearrange(builder, loc, attention.getLse(), log.target,
+                          log.indices, type.clone(builder.getF32Type()));
+    Value tensor = log.tensor;
+    tensor.replaceAllUsesWith(
+        convertElements(builder, loc, lse, type.getElementType()));
+  }
   auto type = cast<RankedTensorType>(replaced.getType());
   Value result = rearrange(
       builder, loc, attention.getOut(), match.operands.output, match.result,

@@ -84,21 +84,43 @@ LogicalResult AttentionMatcher::matchDimensions() {
   return success();
 }
 
+/// True iff `op` computes tensors, and nothing else hangs on it than those.
+static bool computesTensors(Operation *op) {
+  return isMemoryEffectFree(op) && !op->hasTrait<OpTrait::IsTerminator>() &&
+         op->getNumResults() != 0 &&
+         llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
 /// What else hangs on the scores would have to be computed beside the
-/// attention, which then saves nothing.
+/// attention, which then saves nothing. Only the log of the sum is one of its
+/// results.
 LogicalResult AttentionMatcher::checkOtherUses() {
+  // Looking at further expressions expands further ops.
+  expanded = context.getExpandedOps();
   SmallVector<Operation *> worklist = {scoreOp};
   llvm::DenseSet<Operation *> seen = {scoreOp, op};
-  while (!worklist.empty())
-    for (Operation *user : worklist.pop_back_val()->getUsers()) {
-      if (context.getExpandedOps().contains(user)) {
-        if (seen.insert(user).second)
-          worklist.push_back(user);
-      } else if (!seen.contains(user) && !isDead(user)) {
-        return fail(user, "the scores or the weights of the values have "
-                          "another use");
-      }
+  // By which op another use began.
+  llvm::DenseMap<Operation *, Operation *> others;
+  while (!worklist.empty()) {
+    Operation *current = worklist.pop_back_val();
+    bool isResult = isLogSum(current);
+    for (Operation *user : current->getUsers()) {
+      Operation *other = others.lookup(current);
+      bool isPart = expanded.contains(user) || user == op;
+      if (!(other && isPart) &&
+          (seen.contains(user) || isDead(user) || (isResult && !isPart)))
+        continue;
+      bool leaves =
+          user->getBlock() != op->getBlock() || !computesTensors(user);
+      if (leaves || (other && isPart))
+        return fail(other ? other : user, "the scores or the weights of the "
+                                          "values have another use");
+      seen.insert(user);
+      if (!isPart)
+        others[user] = other ? other : user;
+      worklist.push_back(user);
     }
+  }
   return success();
 }
 
@@ -169,7 +191,24 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
       !canRearrange(match.operands.output, match.result))
     return fail(op, "the output's dimensions are in an order that is not "
                     "understood");
-  return success();
+  return finishLogSums(match);
+}
+
+Operation *mlir::ring::getLastOperand(linalg::LinalgOp op,
+                                      const AttentionMatch &match) {
+  SmallVector<Value> operands = {match.operands.query.tensor,
+                                 match.operands.key.tensor,
+                                 match.operands.value.tensor};
+  for (const auto *read : {&match.bias, &match.condition, &match.sinks})
+    if (*read)
+      operands.push_back((*read)->tensor);
+  Operation *last = nullptr;
+  for (Value operand : operands)
+    if (Operation *def = operand.getDefiningOp();
+        def && def->getBlock() == op->getBlock() &&
+        (!last || last->isBeforeInBlock(def)))
+      last = def;
+  return last;
 }
 
 FailureOr<AttentionMatch> AttentionMatcher::run() {

@@ -34,10 +34,17 @@ struct AttentionMatch {
   /// A number for each head, read as [heads], or one constant for all.
   std::optional<OperandRead> sinks;
   std::optional<float> sink;
+  /// What is the log of the sum of the exponentials, read as [batch, heads,
+  /// queries].
+  SmallVector<OperandRead, 1> logSums;
   EmptyRows emptyRows = EmptyRows::Zero;
   /// Why a mask stays a tensor; without a reason where none does.
   Mismatch asTensor;
 };
+
+/// The last op of the block of `op` that makes an operand of the attention;
+/// null where all come from elsewhere.
+Operation *getLastOperand(linalg::LinalgOp op, const AttentionMatch &match);
 
 /// True iff `op` is a product of matrices with a softmax in a factor, so that
 /// it is worth a word when it is no attention.

@@ -8,7 +8,8 @@
 //
 // The state of one match: RaiseAttentionMatch.cpp tells the dimensions apart
 // and puts the result together, RaiseAttentionSoftmax.cpp takes the weights
-// apart, RaiseAttentionScores.cpp the scores.
+// apart, RaiseAttentionScores.cpp the scores,
+// RaiseAttentionLogSum.cpp finds what else is asked for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,12 +43,16 @@ private:
   LogicalResult matchExponent(Expr *exp);
   FailureOr<Expr *> matchMaximum(Expr *max);
   LogicalResult matchDifference(Expr *difference);
+  LogicalResult matchScoresOfSoftmax();
   LogicalResult skipFirstMaxima();
   LogicalResult matchEmptyRowTest(Expr *condition);
   LogicalResult matchScores();
   LogicalResult matchAddedMask(Expr *mask);
   LogicalResult matchDotProduct(Expr *sum);
   LogicalResult checkOtherUses();
+  FailureOr<Expr *> matchLogSum(Expr *expr, bool &isGuarded);
+  bool isLogSum(Operation *candidate);
+  LogicalResult finishLogSums(AttentionMatch &match);
   LogicalResult finish(AttentionMatch &match);
 
   /// Succeeds iff `reduction` over its variables is one of `element` over all
@@ -66,6 +71,7 @@ private:
   void hideParts(Expr *condition, bool negated, Expr *mask);
   LogicalResult addBias(Expr *summand);
   LogicalResult cap(Expr *tanh);
+  void setScale(double newScale);
   void multiply(double factor);
   double atSoftmax(double fill) const;
 
@@ -98,6 +104,13 @@ private:
   Operation *maskOp = nullptr;
   Operation *scoreOp = nullptr;
   bool emptyRowsAreZero = false;
+  struct LogSumMatch {
+    OperandRead read;
+    bool isGuarded = false;
+  };
+  SmallVector<LogSumMatch, 1> logSums;
+  /// The ops that the attention is made of.
+  llvm::DenseSet<Operation *> expanded;
   /// Why a mask stays a tensor.
   Mismatch asTensor;
   /// How often pairs are hidden by positions; sometimes by a finite score.
@@ -111,6 +124,8 @@ private:
   /// By which the difference to the maximum is multiplied, ln(2) where the base
   /// is 2. Part of `scale`.
   double exponentScale = 1;
+  /// `scale` of what `scores` is.
+  double scaleAtSoftmax = 1;
   /// What becomes of the scores on the way to the difference, the last first:
   /// they are multiplied, or rounded to a type.
   struct Step {

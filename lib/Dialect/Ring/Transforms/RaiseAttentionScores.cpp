@@ -39,12 +39,15 @@ static double overflow(double fill, ArrayRef<Type> roundings) {
   return fill;
 }
 
+/// Base 2 and log2(e) undo each other but for their rounding to f32.
+void AttentionMatcher::setScale(double newScale) {
+  bool isOne = std::abs(newScale - 1) <= std::numeric_limits<float>::epsilon();
+  scale = isOne ? 1 : newScale;
+}
+
 void AttentionMatcher::multiply(double factor) {
   steps.push_back({factor});
-  scale *= factor;
-  // Base 2 and log2(e) undo each other but for their rounding to f32.
-  if (std::abs(scale - 1) <= std::numeric_limits<float>::epsilon())
-    scale = 1;
+  setScale(scale * factor);
 }
 
 /// What a score of `fill` is when the maximum is subtracted.

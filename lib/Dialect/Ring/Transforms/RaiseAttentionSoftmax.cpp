@@ -138,6 +138,20 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
         denominator = inverse->operands[1];
       }
   }
+  if (Expr *exp = getTerm<math::ExpOp>(context, quotient)) {
+    // exp(s - log(sum(exp(s)))).
+    Expr *difference = getTerm<arith::SubFOp>(context, exp->operands[0]);
+    if (!difference)
+      return fail(exp,
+                  "the weights of the values are not a softmax's quotient");
+    scores = difference->operands[0];
+    bool isGuarded;
+    FailureOr<Expr *> found = matchLogSum(difference->operands[1], isGuarded);
+    if (failed(found))
+      return failure();
+    sink = *found;
+    return matchScoresOfSoftmax();
+  }
   if (!denominator)
     return fail(quotient, "the weights of the values are not a softmax's "
                           "quotient");
@@ -159,8 +173,13 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
     return failure();
   if (*inSum != sink)
     return fail(sum, "the sum and the maximum have different sinks");
+  return matchScoresOfSoftmax();
+}
+
+LogicalResult AttentionMatcher::matchScoresOfSoftmax() {
   if (failed(skipFirstMaxima()))
     return failure();
+  scaleAtSoftmax = scale;
   if (sink && (scale != 1 || !isSinkBesideScores()))
     return fail(scores, "scores and sinks are changed together");
   return success();
@@ -183,7 +202,7 @@ LogicalResult AttentionMatcher::matchExponent(Expr *exp) {
   if (!difference)
     return fail(exponent, "the maximum is not subtracted from the scores "
                           "before the exponential");
-  scale = exponentScale;
+  setScale(exponentScale);
   return matchDifference(difference);
 }
 

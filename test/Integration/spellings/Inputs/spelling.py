@@ -488,6 +488,7 @@ def _run(spelling, folder):
     found = list(_clauses(done.stdout))
     remarks = "\n".join(re.findall(r"remark: (.*)", done.stderr))
     assert found == ([] if miss else [clauses]), f"{name}: {found}\n{remarks}"
+    assert miss or '"reduction"' not in done.stdout, f"{name}: a part is computed again"
     if miss:
         reason, op = miss
         assert f'{reason}", op={op}\n' in said, f"{name}: {remarks}"
