@@ -1,4 +1,4 @@
-//===- CalledFunctions.h - Functions without a context ----------*- C++ -*-===//
+//===- CalledFunctions.h - Where the runtime can be called ------*- C++ -*-===//
 //
 // Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
 // See LICENSE for license information.
@@ -12,6 +12,7 @@
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::ring {
 
@@ -32,6 +33,15 @@ inline llvm::DenseSet<Operation *> findCalledFunctions(ModuleOp module) {
     return WalkResult::advance();
   });
   return called;
+}
+
+/// True iff loops and branches around `op` are such that turn into a graph of
+/// blocks, so that it may call the runtime.
+inline bool becomesPartOfBlocks(Operation *op, func::FuncOp function) {
+  for (op = op->getParentOp(); op != function; op = op->getParentOp())
+    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::IndexSwitchOp>(op))
+      return false;
+  return true;
 }
 
 } // namespace mlir::ring

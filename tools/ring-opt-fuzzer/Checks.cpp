@@ -96,6 +96,9 @@ const std::vector<Step> &singlePasses() {
     add("convert-contraction-to-vector", [](OpPassManager &pm) {
       pm.addPass(createConvertContractionToVectorPass());
     });
+    add("convert-linalg-to-parallel", [](OpPassManager &pm) {
+      pm.addPass(createConvertLinalgToParallelPass());
+    });
     add("convert-ring-to-llvm",
         [](OpPassManager &pm) { pm.addPass(createConvertRingToLLVMPass()); });
     return steps;

@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
   mlir::ring::registerRingTransformsPasses();
   mlir::ring::registerAttentionToLinalgPasses();
   mlir::ring::registerContractionToVectorPasses();
+  mlir::ring::registerLinalgToParallelPasses();
   mlir::ring::registerRingToVectorPasses();
   mlir::ring::registerRingToLLVMPasses();
   mlir::ring::registerStableHLOToLinalgPasses();

@@ -19,6 +19,8 @@ namespace mlir::ring {
 #define GEN_PASS_DECL
 #include "ring/Conversion/ContractionToVector/Passes.h.inc"
 #define GEN_PASS_DECL
+#include "ring/Conversion/LinalgToParallel/Passes.h.inc"
+#define GEN_PASS_DECL
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/RingToVector/Passes.h.inc"
@@ -33,6 +35,8 @@ namespace mlir::ring {
 #include "ring/Conversion/AttentionToLinalg/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/ContractionToVector/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/LinalgToParallel/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

@@ -302,15 +302,6 @@ static linalg::FillOp zeroFillBefore(Operation *op, Value out) {
   return {};
 }
 
-/// True iff it is a loop or a branch that turns into a graph of blocks, so that
-/// what is in it may call the runtime.
-static bool isInControlFlow(Operation *op, func::FuncOp function) {
-  for (op = op->getParentOp(); op != function; op = op->getParentOp())
-    if (!isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::IndexSwitchOp>(op))
-      return false;
-  return true;
-}
-
 /// True iff the sizes are known and there are few multiplications.
 static bool isSmall(linalg::LinalgOp op) {
   int64_t product = 1;
@@ -352,7 +343,7 @@ void ConvertContractionToVectorPass::runOnOperation() {
     if (called.contains(function))
       continue; // nothing in it can call the runtime
     function.walk([&](linalg::LinalgOp op) {
-      if (!isInControlFlow(op, function) || isSmall(op))
+      if (!becomesPartOfBlocks(op, function) || isSmall(op))
         return;
       if (std::optional<Contraction> contraction = Contraction::match(op))
         contractions.push_back(std::move(*contraction));

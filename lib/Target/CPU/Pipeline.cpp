@@ -83,7 +83,8 @@ void mlir::ring::populateCPULowering(OpPassManager &pm,
   ConvertContractionToVectorPassOptions contraction;
   contraction.vectorBits = options.vectorBits;
   pm.addPass(createConvertContractionToVectorPass(contraction));
-  // After the kernels, which take the fills of accumulators.
+  // After the kernels, which take fills.
+  pm.addPass(createConvertLinalgToParallelPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   // Loop-invariant address arithmetic leaves the kernels' inner loops.
   pm.addPass(memref::createExpandStridedMetadataPass());

@@ -1,5 +1,6 @@
-"""Matrix products around attention: lib/Conversion/ContractionToVector. What is broken
-is what is taken for one, and how their kernels are generated."""
+"""What stands around attention: matrix products, lib/Conversion/ContractionToVector,
+and other ops, lib/Conversion/LinalgToParallel. What is broken is what is taken for one,
+and what is generated for it."""
 
 from .mutation import Mutation, lit
 
@@ -13,6 +14,9 @@ CONVERT = lit("Conversion/ContractionToVector/convert.mlir")
 LEFT_ALONE = lit("Conversion/ContractionToVector/left-alone.mlir")
 FOLDED = lit("Conversion/ContractionToVector/fold-operands.mlir")
 NUMBERS = lit("Integration/matrix_products.py")
+PARTS = "lib/Conversion/LinalgToParallel/LinalgToParallel.cpp"
+PARTS_LEFT_ALONE = lit("Conversion/LinalgToParallel/left-alone.mlir")
+PARTS_NUMBERS = lit("Integration/ops_in_parts.py")
 
 MUTATIONS = [
     Mutation(
@@ -59,7 +63,7 @@ MUTATIONS = [
         "contraction-in-parallel-loop",
         "the runtime is called from a region that does not become blocks",
         PASS,
-        "if (!isInControlFlow(op, function) || isSmall(op))",
+        "if (!becomesPartOfBlocks(op, function) || isSmall(op))",
         "if (isSmall(op))",
         LEFT_ALONE,
     ),
@@ -142,5 +146,45 @@ MUTATIONS = [
         "from.compose(inversePermutation(to)).compose(operand.map)",
         "from.compose(operand.map)",
         FOLDED,
+    ),
+    Mutation(
+        "parts-written-by-all-items",
+        "an op is cut along a loop that a result has not",
+        PARTS,
+        "if (uses != isPart || (op.isDpsInit(&operand) && !isPart))",
+        "if (uses != isPart)",
+        PARTS_LEFT_ALONE,
+    ),
+    Mutation(
+        "parts-of-expressions",
+        "an op is cut along a loop that walks along an operand in an expression",
+        PARTS,
+        "if (uses != isPart || (op.isDpsInit(&operand) && !isPart))",
+        "if (op.isDpsInit(&operand) && !isPart)",
+        PARTS_LEFT_ALONE,
+    ),
+    Mutation(
+        "parts-of-bodies-that-write",
+        "an op whose body writes memory is run side by side",
+        PARTS,
+        "return !writes.wasInterrupted();",
+        "return true;",
+        PARTS_LEFT_ALONE,
+    ),
+    Mutation(
+        "parts-count-from-zero",
+        "an index counts from the first row of the item",
+        PARTS,
+        "index.getResult().replaceAllUsesExcept(whole, whole);",
+        "(void)whole;",
+        PARTS_NUMBERS,
+    ),
+    Mutation(
+        "parts-beyond-the-end",
+        "the last item is as long as the others",
+        PARTS,
+        "Value count = arith::MinSIOp::create(b, most, left);",
+        "(void)left;\n  Value count = most;",
+        PARTS_NUMBERS,
     ),
 ]
