@@ -93,6 +93,9 @@ const std::vector<Step> &singlePasses() {
     });
     add("convert-ring-to-vector",
         [](OpPassManager &pm) { pm.addPass(createConvertRingToVectorPass()); });
+    add("fold-contraction-operands", [](OpPassManager &pm) {
+      pm.addPass(createFoldContractionOperandsPass());
+    });
     add("convert-contraction-to-vector", [](OpPassManager &pm) {
       pm.addPass(createConvertContractionToVectorPass());
     });

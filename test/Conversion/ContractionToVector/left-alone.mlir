@@ -135,13 +135,11 @@ func.func @caller(%a: !a, %b: !b, %c: !c) {
   call @called(%a, %b, %c) : (!a, !b, !c) -> ()
   return
 }
-// CHECK-LABEL: func.func @side_by_side(
-// CHECK: scf.parallel
+// CHECK-LABEL: func.func @scope(
+// CHECK: memref.alloca_scope
 // CHECK: linalg.matmul
-func.func @side_by_side(%a: !a, %b: !b, %c: !c, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+func.func @scope(%a: !a, %b: !b, %c: !c) {
+  memref.alloca_scope {
     linalg.matmul ins(%a, %b : !a, !b) outs(%c : !c)
   }
   return

@@ -99,12 +99,11 @@ func.func @caller(%a: !a) {
   call @called(%a) : (!a) -> ()
   return
 }
-// CHECK-LABEL: func.func @side_by_side(
+// CHECK-LABEL: func.func @scope(
+// CHECK: memref.alloca_scope
 // CHECK: linalg.exp
-func.func @side_by_side(%a: !a, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+func.func @scope(%a: !a) {
+  memref.alloca_scope {
     linalg.exp ins(%a : !a) outs(%a : !a)
   }
   return

@@ -60,7 +60,7 @@ MUTATIONS = [
         LEFT_ALONE,
     ),
     Mutation(
-        "contraction-in-parallel-loop",
+        "contraction-in-other-region",
         "the runtime is called from a region that does not become blocks",
         PASS,
         "if (!becomesPartOfBlocks(op, function) || isSmall(op))",
