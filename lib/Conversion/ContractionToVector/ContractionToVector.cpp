@@ -25,7 +25,7 @@ using namespace mlir::ring;
 /// Below so many multiplications loops end before a thread has woken up.
 static constexpr int64_t kFewMultiplications = 4096;
 /// Items that keep a machine busy; tiles become smaller where there are less.
-static constexpr int64_t kManyItems = 8;
+static constexpr int64_t kManyItems = 16;
 
 namespace {
 /// One loop of a contraction: its turns, and the stride in each operand.
@@ -184,15 +184,23 @@ Value OperandBuilder::tiles(Value height, Value width) {
   return count;
 }
 
+/// Of the sizes of a tile from large to small the first of which there are
+/// many.
 void OperandBuilder::chooseTiles() {
-  auto areMany = [&](Value height, Value width) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
-                                 tiles(height, width), index(kManyItems));
-  };
-  Value tall = index(kTileRows), low = index(kTileRows / 4),
-        wide = index(kTileColumns), narrow = index(kTileColumns / 4);
-  tileColumns = select(areMany(tall, wide), wide, narrow);
-  tileRows = select(areMany(tall, tileColumns), tall, low);
+  constexpr std::pair<int64_t, int64_t> kSizes[] = {
+      {kTileRows, kTileColumns},
+      {kTileRows, kTileColumns / 2},
+      {kTileRows, kTileColumns / 4},
+      {kTileRows / 4, kTileColumns / 4}};
+  tileRows = index(kSizes[3].first);
+  tileColumns = index(kSizes[3].second);
+  for (auto [height, width] : llvm::reverse(ArrayRef(kSizes).drop_back())) {
+    Value many = arith::CmpIOp::create(b, arith::CmpIPredicate::uge,
+                                       tiles(index(height), index(width)),
+                                       index(kManyItems));
+    tileRows = select(many, index(height), tileRows);
+    tileColumns = select(many, index(width), tileColumns);
+  }
 }
 
 Value OperandBuilder::items() { return tiles(tileRows, tileColumns); }
