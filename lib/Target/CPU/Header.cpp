@@ -57,11 +57,18 @@ static void printFunction(func::FuncOp function, llvm::raw_ostream &os) {
     list << ", " << scalar << " " << name << index;
     declared &= !scalar.empty();
   };
-  os << "\n/* "
-     << (rank ? "One rank's program; call it on every rank of a ring, each on "
-                "its own thread."
-              : "The whole function: splits its inputs, runs the ranks, joins "
-                "their outputs.")
+  StringRef what =
+      "The whole function: splits its inputs, runs the ranks, joins "
+      "their outputs.";
+  if (function->hasAttr(kLocalAttrName))
+    what =
+        "What one rank does: what is around its attentions, and these, by the\n"
+        " * functions for them. Call it on every rank of a ring, each on its "
+        "own thread.";
+  else if (rank)
+    what = "One rank's program of one attention; call it on every rank of a "
+           "ring, each\n * on its own thread.";
+  os << "\n/* " << what
      << "\n * Inputs are never written; outputs are memory of the caller's. "
         "Returns a\n * ring_status.\n";
   for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
