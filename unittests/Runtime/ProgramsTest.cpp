@@ -180,6 +180,22 @@ TEST(ProgramsTest, FailureInTheSecond) {
   }
 }
 
+// A failure before the first round of a program names no round of another.
+TEST(ProgramsTest, RoundsStartAgain) {
+  Host host(1);
+  ring_status status = host.run([&](ring_context *context) -> ring_status {
+    int32_t value = 0;
+    RING_TRY(passValue(context, 1, value, 1, [&](int32_t round, const auto &) {
+      return ring_parallel_for(
+          context, "attention", round, 1, [](void *, int64_t) {}, nullptr);
+    }));
+    RING_TRY(ring_begin(context, 1, 1, 2, nullptr));
+    return ring_end(context, 77);
+  });
+  EXPECT_EQ(status, 77);
+  EXPECT_EQ(host.error(), "rank 0: the program failed with status 77");
+}
+
 // Between two programs, where nobody waits for it yet.
 TEST(ProgramsTest, FailureBetweenThem) {
   Host host(3, 2, /*deadline=*/30);

@@ -3,6 +3,7 @@
 from .mutation import Mutation, lit
 
 CALLS = "lib/Conversion/RingToLLVM/RingToLLVM.cpp"
+CHECKS = "lib/Conversion/RingToLLVM/InputChecks.cpp"
 BUILDER = "lib/Conversion/RingToLLVM/RuntimeBuilder.cpp"
 
 
@@ -132,5 +133,63 @@ MUTATIONS = [
         "use->set(cast<LLVM::ConstantOp>(b.clone(*op)).getResult());",
         "(void)use;",
         lit("Conversion/RingToLLVM/split-constants.mlir"),
+    ),
+    Mutation(
+        "calls-local-begins",
+        "a local function begins and ends like one with rounds",
+        CALLS,
+        "bool isLocal() { return isRank() && function->hasAttr(kLocalAttrName); }",
+        "bool isLocal() { return false; }",
+        conversion_test("local"),
+    ),
+    Mutation(
+        "calls-local-arguments",
+        "the arguments of a local function are not checked",
+        CALLS,
+        """b.setInsertionPointToStart(&function.front());
+    checkArguments("ring_check_argument");
+    return;""",
+        "b.setInsertionPointToStart(&function.front());\n    return;",
+        conversion_test("local"),
+    ),
+    Mutation(
+        "calls-local-status",
+        "the status of a called rank function is not looked at",
+        CALLS,
+        "b.check(call.getResult(0));\n  op.erase();",
+        "op.erase();",
+        conversion_test("local"),
+    ),
+    Mutation(
+        "calls-refuse-outside",
+        "rank functions may be called from anywhere",
+        CHECKS,
+        "if (!isLocal(function))",
+        "if (false)",
+        conversion_test("refused"),
+    ),
+    Mutation(
+        "calls-refuse-local",
+        "a local function may call itself",
+        CHECKS,
+        "if (isLocal(*callee))",
+        "if (false)",
+        conversion_test("refused"),
+    ),
+    Mutation(
+        "calls-refuse-arguments",
+        "a rank function may be given any number of arguments",
+        CHECKS,
+        "if (arguments != callee.getNumArguments())",
+        "if (false)",
+        conversion_test("refused"),
+    ),
+    Mutation(
+        "calls-refuse-types",
+        "a called rank function may take other types",
+        CHECKS,
+        "    Type taken = callee->getArgumentTypes()[place];\n    if (given != taken && !memref::CastOp::areCastCompatible(given, taken))\n      return mismatch(op, *callee, place, given);",
+        "",
+        conversion_test("refused"),
     ),
 ]

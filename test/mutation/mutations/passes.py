@@ -6,6 +6,8 @@ from .mutation import Mutation, clause, lit
 FOLDER = "lib/Dialect/Ring/Transforms/"
 SHARD = FOLDER + "ShardAttention.cpp"
 LAYOUT = FOLDER + "ApplyLayout.cpp"
+LAYOUT_TABLES = FOLDER + "LayoutTables.cpp"
+SHARED = FOLDER + "SharedTables.cpp"
 CLASSIFY = FOLDER + "ClassifyBlocks.cpp"
 PIPELINE = FOLDER + "PipelineRounds.cpp"
 EXPAND = FOLDER + "ExpandHost.cpp"
@@ -151,7 +153,7 @@ LAYOUTS = [
         "layout-not-applied",
         "ring-apply-layout does nothing",
         LAYOUT,
-        "if (function->getAttr(kLayoutAttrName) == layout)",
+        "if (hasLayout(program, layout))",
         "if (true)",
         pass_test("apply-layout"),
     ),
@@ -159,14 +161,14 @@ LAYOUTS = [
         "layout-not-noted",
         "the rank function does not say its layout",
         LAYOUT,
-        "function->setAttr(kLayoutAttrName, layout);",
+        "program.function->setAttr(kLayoutAttrName, layout);",
         "",
         pass_test("apply-layout"),
     ),
     Mutation(
         "layout-keys-by-queries",
         "keys and values are scattered by the table of the queries",
-        LAYOUT,
+        LAYOUT_TABLES,
         "isKeyOrValue ? keys : queries",
         "queries",
         pass_test("apply-layout"),
@@ -174,7 +176,7 @@ LAYOUTS = [
     Mutation(
         "layout-of-classified",
         "the layout of classified blocks changes",
-        LAYOUT,
+        LAYOUT_TABLES,
         "if (!program.isWhole())",
         "if (false)",
         pass_test("apply-layout"),
@@ -186,6 +188,86 @@ LAYOUTS = [
         "hasRunTimeVisibility(program.slices.front())",
         "false",
         pass_test("apply-layout-run-time"),
+    ),
+    Mutation(
+        "layout-shared-apart",
+        "attentions of a local function are laid out one by one",
+        LAYOUT,
+        "return caller && isLocalFunction(caller) ? caller : func::FuncOp();",
+        "return func::FuncOp();",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-callers",
+        "an attention of a local function may be called from elsewhere",
+        LAYOUT,
+        "if (localCaller(call) != localCaller(first)) {",
+        "if (false) {",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-not-all",
+        "one attention that is laid out so stands for all",
+        LAYOUT,
+        "!llvm::all_of(",
+        "llvm::none_of(",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-first",
+        "under balanced the attention with least to do decides",
+        SHARED,
+        "a.first > b.first",
+        "a.first < b.first",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-full",
+        "under balanced attention that sees everything may decide",
+        SHARED,
+        "? 0 : visible",
+        "? visible : visible",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-keys",
+        "keys of another sequence get no table",
+        SHARED,
+        "tables.try_emplace(constantOf(op.getKeyTable()),",
+        "tables.try_emplace(constantOf(op.getQueryTable()),",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-scatter",
+        "what another call is given too changes its layout",
+        SHARED,
+        "[&](Operation *user) { return user != call; }",
+        "[&](Operation *) { return false; }",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-gather",
+        "the results of a local function are joined by the old table",
+        SHARED,
+        "if (failed(replace(host, gather.getTableMutable())))",
+        "if (false)",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-shared-run-time",
+        "tables of run time among local ops are not refused",
+        SHARED,
+        "if (!program.hasConstantTables())",
+        "if (false)",
+        pass_test("apply-layout-local"),
+    ),
+    Mutation(
+        "layout-of-expanded",
+        "the layout of a program changes whose calls do not show",
+        LAYOUT_TABLES,
+        "if (isa<HostRunOp, mlir::ring::CallOp>(use.getUser()))",
+        "if (false)",
+        pass_test("apply-layout-local"),
     ),
 ]
 
@@ -393,6 +475,22 @@ BUFFERS = [
         "BoolAttr::get(function.getContext(), false)",
         "BoolAttr::get(function.getContext(), true)",
         pass_test("results-to-destinations"),
+    ),
+    Mutation(
+        "expand-local-as-query",
+        "the stack of a local result is along the queries' dimension",
+        EXPAND,
+        "dim = gather.getDim();",
+        "dim = call.getOperand(0).getDefiningOp<ScatterOp>().getDim();",
+        pass_test("expand-host-local"),
+    ),
+    Mutation(
+        "expand-local-call",
+        "a call of attention among local ops is one of the host",
+        EXPAND,
+        "if (caller && isLocalFunction(caller))",
+        "if (false)",
+        pass_test("expand-host-local"),
     ),
 ]
 

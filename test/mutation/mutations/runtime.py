@@ -196,7 +196,7 @@ TRANSFERS = [
         "fingerprint-not-compared",
         "ranks may run different programs",
         THREADS,
-        "other.begun && other.program.fingerprint != program.fingerprint",
+        "other.program.fingerprint != program.fingerprint",
         "false",
         tests("FailureTest.DifferentPrograms"),
     ),
@@ -287,8 +287,8 @@ ENDS = [
         "end-does-not-wait",
         "a rank leaves while others read what it lent",
         THREADS,
-        "sleep(lock, [&] { return ring->all(&RankState::ended); })",
-        "true",
+        "sleep(lock, allEnded);\n  if (allEnded())",
+        "if (true)",
         tests("PermuteTest.OwnersStayUntilAllHavePassedTheLastRound"),
     ),
     Mutation(
@@ -466,4 +466,87 @@ SHARDS = [
     ),
 ]
 
-MUTATIONS = [*VISIBLE, *TRANSFERS, *ENDS, *SHARDS]
+PROGRAMS = [
+    Mutation(
+        "programs-one-only",
+        "a run has one program",
+        RUNTIME,
+        "if (context->stage == ring_context::Stage::Running)\n    return context->fail(",
+        "if (context->stage != ring_context::Stage::Created)\n    return context->fail(",
+        tests("ProgramsTest.OneAfterAnother"),
+    ),
+    Mutation(
+        "programs-second-not-compared",
+        "only the first programs of a run are compared",
+        THREADS,
+        "if (other.begun == count &&",
+        "if (count == 1 && other.begun == count &&",
+        tests("ProgramsTest.OthersInSecondPlace"),
+    ),
+    Mutation(
+        "programs-rank-that-left",
+        "a rank that runs fewer programs is waited for",
+        THREADS,
+        "if (ranks[i].left && ranks[i].begun < count)",
+        "if (false)",
+        tests("ProgramsTest.RankWithFewerEndsTheOthers"),
+    ),
+    Mutation(
+        "programs-begin-again",
+        "a rank does not wait for the others to begin again",
+        THREADS,
+        "ring->all(&RankState::begun, count) || ring->leftBefore(count)",
+        "ring->all(&RankState::begun, 1) || ring->leftBefore(count)",
+        tests("ProgramsTest.DeadlineOfTheSecondBeginAndEnd"),
+    ),
+    Mutation(
+        "programs-end-of-the-first",
+        "in later programs a rank does not wait for the others to end",
+        THREADS,
+        "return ring->all(&RankState::ended, count); };",
+        "return ring->all(&RankState::ended, 1); };",
+        tests("ProgramsTest.DeadlineOfTheSecondBeginAndEnd"),
+    ),
+    Mutation(
+        "programs-failed-rank-leaves",
+        "a rank that fails waits for the end of the first program only",
+        THREADS,
+        "return state.left || state.ended >= count;",
+        "return state.left || state.ended >= 1;",
+        tests("ProgramsTest.FailedRankStaysForItsReaders"),
+    ),
+    Mutation(
+        "programs-swap-of-the-first",
+        "a swap in the second program delivers a block of the first",
+        THREADS,
+        "self().first = std::make_shared<Message>();\n",
+        "",
+        tests("ProgramsTest.SwapInTheSecond"),
+    ),
+    Mutation(
+        "programs-one-balance",
+        "what ranks compute in several programs is added up",
+        RUNTIME,
+        "context->visiblePairs.emplace_back();\n  return RING_OK;",
+        "if (context->visiblePairs.empty())\n    context->visiblePairs.emplace_back();\n  return RING_OK;",
+        tests("ProgramsTest.BalanceIsOfEach"),
+    ),
+    Mutation(
+        "programs-first-balance",
+        "balance is that of the first program",
+        HOST,
+        "for (size_t i = 0; i < host->contexts[0]->visiblePairs.size(); ++i)",
+        "for (size_t i = 0; i < 1; ++i)",
+        tests("ProgramsTest.BalanceIsOfEach"),
+    ),
+    Mutation(
+        "programs-round-of-the-first",
+        "a failure names a round of the program before",
+        RUNTIME,
+        "  context->round = -1;\n  context->visiblePairs",
+        "  context->visiblePairs",
+        tests("ProgramsTest.RoundsStartAgain"),
+    ),
+]
+
+MUTATIONS = [*VISIBLE, *TRANSFERS, *ENDS, *PROGRAMS, *SHARDS]

@@ -6,6 +6,7 @@ FOLDER = "lib/Dialect/Ring/Transforms/"
 CHECKS = FOLDER + "ScheduleChecks.cpp"
 TABLES = FOLDER + "ScheduleTables.cpp"
 HOST = FOLDER + "ScheduleCalls.cpp"
+LOCAL = FOLDER + "ScheduleLocalCalls.cpp"
 INTERPRETER = FOLDER + "ScheduleInterpreter.cpp"
 VALUES = FOLDER + "ScheduleValues.cpp"
 DIFFERENCE = FOLDER + "ScheduleDifference.cpp"
@@ -19,6 +20,7 @@ def verify_test(part):
 ATTENTION = verify_test("-attention")
 CALLS = verify_test("-calls")
 ERRORS = verify_test("-errors")
+LOCAL_CALLS = verify_test("-local")
 REFUSED = verify_test("-refused")
 RESULTS = verify_test("-results")
 RUN_TIME = verify_test("-run-time")
@@ -603,10 +605,194 @@ OF_TABLES = [
     ),
 ]
 
+OF_LOCAL_CALLS = [
+    Mutation(
+        "verify-local-unchecked",
+        "calls from local functions are not looked at",
+        HOST,
+        "failed(caller && isLocalFunction(caller)\n                     ? checkLocalCall(call, step)",
+        "failed(caller && isLocalFunction(caller)\n                     ? success()",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-table",
+        "what a local function is given may be cut by any table",
+        LOCAL,
+        "matchPattern(op.getTable(), m_Constant(&got)) && got == expected.constant",
+        "true || matchPattern(op.getTable(), m_Constant(&got))",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-next-to-it",
+        "what ranks compute with next to attention may be cut by any table",
+        LOCAL,
+        "scatter && !isGivenToAttentionOnly(index) &&",
+        "false && !isGivenToAttentionOnly(index) &&",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-keys-given",
+        "keys of another sequence have the queries' table",
+        LOCAL,
+        "return llvm::all_of(local.getArgument(argument).getUsers(),\n                      llvm::IsaPred<func::CallOp>);",
+        "return argument == local.getNumArguments();",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-gather",
+        "local results may be joined by any table",
+        LOCAL,
+        "if (failed(checkTable(gather, table)))",
+        "if (false)",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-gathered",
+        "local results may be used by anything",
+        LOCAL,
+        "if (!gather)",
+        "if (!gather)\n      continue;\n    if (!gather)",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-other-calls",
+        "only one call of a local function is looked at",
+        LOCAL,
+        "  for (func::CallOp ofHost : hostCalls)\n    if (failed(checkBoundary(ofHost)))",
+        "  for (func::CallOp ofHost : ArrayRef(hostCalls).take_back())\n    if (failed(checkBoundary(ofHost)))",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-query",
+        "queries that are given may be cut by any table",
+        LOCAL,
+        "failed(checkCut(step.event.query.position, queryTable)) ||\n      ",
+        "",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-key",
+        "keys that are given may be cut by any table",
+        LOCAL,
+        "failed(checkCut(step.key, keyTable)) ||\n      ",
+        "",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-value",
+        "values that are given may be cut by any table",
+        LOCAL,
+        "failed(checkCut(step.value, keyTable)) || ",
+        "",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-own-keys",
+        "keys that a rank computes may be of any positions",
+        LOCAL,
+        "if (ownKeys && queryTable != keyTable)",
+        "if (false)",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-own-values",
+        "values that a rank computes may be of any positions",
+        LOCAL,
+        "bool ownKeys = !argumentOf(call.getOperand(step.key)) ||\n                 !argumentOf(call.getOperand(step.value));",
+        "bool ownKeys = !argumentOf(call.getOperand(step.key));",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-dimension",
+        "what attention is given may be cut along any dimension",
+        LOCAL,
+        "if (scatter.getDim() != static_cast<uint64_t>(kSequenceDim))",
+        "if (false)",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-scattered",
+        "what attention is given may come from anywhere",
+        LOCAL,
+        "if (!scatter)\n      return ofHost",
+        "if (!scatter)\n      continue;\n    if (!scatter)\n      return ofHost",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-argument-table",
+        "tables may be arguments among local ops",
+        LOCAL,
+        "if (table.isArgument())",
+        "if (false)",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-part",
+        "what ranks compute for attention may be no part",
+        LOCAL,
+        "if (cast<ShapedType>(operand.getType()).isDynamicDim(kSequenceDim))",
+        "if (true)",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-whole-computed",
+        "ranks may compute what all need whole",
+        LOCAL,
+        """if (!given)
+    return call.emitError("cannot verify: a rank computes""",
+        """if (!given)
+    return success();
+  if (!given)
+    return call.emitError("cannot verify: a rank computes""",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-captures",
+        "what a score region looks up may be cut",
+        LOCAL,
+        "for (const FixedInput &capture : step.event.captures)\n    if (failed(checkWhole(capture)))\n      return failure();",
+        "",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-sinks",
+        "sinks may be cut",
+        LOCAL,
+        "failed(checkWhole(step.finalized.sinks)) ||\n      ",
+        "",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-mean",
+        "means may be cut",
+        LOCAL,
+        " ||\n      failed(checkWhole(step.finalized.mean))",
+        "",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-bias-row",
+        "a bias of one row may be cut",
+        LOCAL,
+        "return checkWhole(step.event.bias);",
+        "return success();",
+        LOCAL_CALLS,
+    ),
+    Mutation(
+        "verify-local-bias",
+        "the rows of a bias may be cut by any table",
+        LOCAL,
+        "return checkCut(step.event.bias->argument, *step.work.inputs[0]);",
+        "return success();",
+        LOCAL_CALLS,
+    ),
+]
+
 MUTATIONS = [
     *OF_TRANSFERS,
     *OF_COMPUTATIONS,
     *OF_STATES,
     *OF_ATTENTION,
     *OF_TABLES,
+    *OF_LOCAL_CALLS,
 ]
