@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools
+from . import analysis, around, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -12,6 +12,7 @@ MUTATIONS = [
     *conversion.MUTATIONS,
     *dialect.MUTATIONS,
     *passes.MUTATIONS,
+    *around.MUTATIONS,
     *models.MUTATIONS,
     *raising.MUTATIONS,
     *schedule.MUTATIONS,
