@@ -12,6 +12,7 @@
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -33,6 +34,9 @@ mlir::ring::programSteps(const ProgramOptions &options) {
       [](OpPassManager &pm) { pm.addPass(createConvertTorchToRingPass()); });
   add("convert-attention-to-linalg", true, [](OpPassManager &pm) {
     pm.addPass(createConvertAttentionToLinalgPass());
+  });
+  add("convert-elementwise-to-linalg", true, [](OpPassManager &pm) {
+    pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   });
   // Attention in a function that another calls must see the host's context.
   add("inline", true, [](OpPassManager &pm) {

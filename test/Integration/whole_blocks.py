@@ -2,7 +2,7 @@
 is local to a rank, for every layout, and the numbers are the float64 reference's.
 
 The manifest says which arguments and results run along the sequence."""
-# RUN: %python %s %S/Inputs/models
+# RUN: %python %s %S/Inputs/models %t
 
 import json
 import os
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-FOLDER = sys.argv[1]
+FOLDER, TEMPORARY = sys.argv[1:]
 STEPS = ["--convert-stablehlo-to-linalg", "--convert-tosa", "--convert-torch-to-ring"]
 STEPS += ["--convert-attention-to-linalg", "--inline", "--ring-raise-attention", "--ring-shard-attention=ranks=2"]
 HOW = [(3, "zigzag", 0), (2, "striped:4", 5), (4, "balanced", 7), (8, "contiguous", 1), (1, "zigzag", 16)]
@@ -61,10 +61,29 @@ def run(name, ranks, layout, block):
     assert report["transfers"] == found * (ranks - 1), f"{what}: {report}"
 
 
+def check_forms(name):
+    """Each form of the program, as passes leave it, runs and is right."""
+    folder = os.path.join(FOLDER, name)
+    manifest = load(name)
+    (output,) = manifest["outputs"]
+    passes = STEPS + ["--ring-shard-function=blockwise-ffn=7"]
+    for more in ["", "--ring-apply-layout=layout=zigzag", "--ring-classify-blocks", "--ring-pipeline-rounds=prefetch-distance=1"]:
+        passes += [more] if more else []
+        form = f"{TEMPORARY}.{name}.{len(passes)}.mlir"
+        line = ["ring-opt", os.path.join(folder, "model.mlir"), "--allow-unregistered-dialect", *passes, "-o", form]
+        subprocess.run(line, check=True)
+        line = ["ring-run", form, "--entry", manifest["entry"]]
+        line += [f"--input={i}={folder}/{a['file']}" for i, a in enumerate(manifest["inputs"])]
+        line += [f"--expect=0={folder}/{output['ref']}", f"--atol={output['atol']}", f"--rtol={output['rtol']}"]
+        done = subprocess.run(line, capture_output=True, text=True)
+        assert done.returncode == 0, f"{name} after {passes[-1]}: {done.stdout}{done.stderr}"
+
+
 names = [name for name in sorted(os.listdir(FOLDER)) if load(name)["sequence_sharding"]]
 assert len(names) >= 7, names
 with ThreadPoolExecutor(2) as pool:
     jobs = [pool.submit(check_host, name) for name in names]
+    jobs += [pool.submit(check_forms, name) for name in ("torch_gpt2_block", "flax_llama_block")]
     jobs += [pool.submit(run, name, *how) for name in names for how in HOW]
     for job in jobs:
         job.result()

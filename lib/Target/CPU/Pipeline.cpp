@@ -87,6 +87,7 @@ void mlir::ring::populateCPULowering(OpPassManager &pm,
   pm.addPass(createConvertLinalgToParallelPass());
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   // Loop-invariant address arithmetic leaves the kernels' inner loops.
+  pm.addPass(createExpandReshapesPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createCanonicalizerPass());

@@ -111,6 +111,8 @@ void LocalPart::needPart(Value value, SequenceDim dim, Operation *user) {
 
 void LocalPart::collectAttention(func::CallOp call) {
   ops.insert(call);
+  if (!cutSource(call.getOperand(0)) && !mixing)
+    mixing = call;
   for (Value operand : call.getOperands()) {
     if (Value source = cutSource(operand)) {
       auto scatter = operand.getDefiningOp<ScatterOp>();

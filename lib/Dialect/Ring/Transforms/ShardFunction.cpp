@@ -15,6 +15,7 @@
 
 #include "LocalFunction.h"
 
+#include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
@@ -140,9 +141,14 @@ LogicalResult FunctionSharding::run() {
 
   auto mixes = [&](Operation *op) {
     std::string why = propagation.reason(op).str();
+    if (isAttentionCall(*op))
+      why = "has queries of another sequence than the first attention";
     return why.empty() ? std::string("needs all positions") : why;
   };
   auto blame = [&](Operation *op) -> LogicalResult {
+    if (!partial && isAttentionCall(*op))
+      return refuse(op, "queries of several sequences",
+                    "by ring-shard-function");
     if (!partial)
       return op->emitError("mixes positions outside attention: '")
              << op->getName() << "' " << mixes(op);

@@ -224,3 +224,19 @@ func.func @unknown(%x: tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32> {
   return %p : tensor<1x1x6x4xf32>
 }
 
+
+// -----
+
+// Encoder and decoder: the queries of one are not the other's.
+// CHECK-LABEL: func.func @decoder(
+// CHECK:         call @decoder_rank(
+// CHECK:         linalg.exp
+// CHECK:         call @decoder_rank_0(
+func.func @decoder(%x: tensor<1x1x6x4xf32>, %y: tensor<1x1x10x4xf32>) -> tensor<1x1x10x4xf32> {
+  %a = ring.attention %x, %x, %x : (tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  %e = tensor.empty() : tensor<1x1x6x4xf32>
+  %m = linalg.exp ins(%a : tensor<1x1x6x4xf32>) outs(%e : tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  // expected-error @below {{feature 'queries of several sequences' is not supported by ring-shard-function}}
+  %o = ring.attention %y, %m, %m : (tensor<1x1x10x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x10x4xf32>
+  return %o : tensor<1x1x10x4xf32>
+}

@@ -227,4 +227,16 @@ def UnshareDestinationsPass : Pass<"ring-unshare-destinations", "::mlir::func::F
   }];
 }
 
+def ExpandReshapesPass : Pass<"ring-expand-reshapes"> {
+  let summary = "lower reshapes to several sizes that are known at run time";
+  let description = [{
+    A `memref.expand_shape` of one dimension into several dynamic ones, such as
+    batch and sequence, becomes a `memref.reinterpret_cast` with the sizes that
+    it names. Upstream's `expand-strided-metadata` takes one dynamic size a
+    dimension, and crashes on others.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 #endif // RING_DIALECT_RING_TRANSFORMS_PASSES_TD
