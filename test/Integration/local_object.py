@@ -130,6 +130,23 @@ def rank_function():
         assert_close(whole, x)
 
 
+def inputs_are_read_only():
+    """What a rank is given it gives on to its peers, and reads again at the end."""
+    library, x = library_of(program(), "read-only"), values(8)
+    parts, seen = parts_of(x), []
+
+    def body(rank, context):
+        part = parts[rank][0]
+        before = part.copy()
+        status = library.call_rank(context, [part, outputs()[rank]])
+        seen.append(np.array_equal(before, part))
+        return status
+
+    with ring(RANKS) as host:
+        assert host.run(body) == OK, host.error()
+    assert seen == [True] * RANKS
+
+
 def refused_by_one_rank():
     """Arguments are checked before anything is computed: the others end at once."""
     library = library_of(program(), "refused")
@@ -161,6 +178,7 @@ def another_second_attention():
 def main():
     whole_function()
     rank_function()
+    inputs_are_read_only()
     refused_by_one_rank()
     another_second_attention()
 

@@ -659,7 +659,7 @@ OF_LOCAL_CALLS = [
         "only one call of a local function is looked at",
         LOCAL,
         "  for (func::CallOp ofHost : hostCalls)\n    if (failed(checkBoundary(ofHost)))",
-        "  for (func::CallOp ofHost : ArrayRef(hostCalls).take_back())\n    if (failed(checkBoundary(ofHost)))",
+        "  for (func::CallOp ofHost : ArrayRef(hostCalls).take_front())\n    if (failed(checkBoundary(ofHost)))",
         LOCAL_CALLS,
     ),
     Mutation(

@@ -272,7 +272,7 @@ func.func @host(%x: !w) -> !w {
 }
 func.func private @local(%x: !b) -> !b attributes {ring.local, ring.rank_of = @host} {
   %n = arith.negf %x : !b
-  %o = call @rank(%n, %n, %x) : (!b, !b, !b) -> !b
+  %o = call @rank(%n, %n, %n) : (!b, !b, !b) -> !b
   %s = arith.addf %o, %x : !b
   return %s : !b
 }
@@ -425,6 +425,58 @@ func.func @host(%x: !w, %y: !w, %z: !w) -> !w {
 func.func private @local(%x: !b, %y: !b, %z: !b) -> !b attributes {ring.local, ring.rank_of = @host} {
   %n = arith.negf %x : !b
   %o = call @rank(%n, %y, %z) : (!b, !b, !b) -> !b
+  return %o : !b
+}
+func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %u = arith.constant dense<[[0, 0, 1, 2, 2], [1, 1, 1, 2, 2]]> : !t
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zero = arith.constant 0.0 : f32
+  %none = arith.constant 0xFF800000 : f32
+  %rows = tensor.dim %q, %c2 : !b
+  %acc = tensor.splat %zero[%rows] : !b
+  %max = tensor.splat %none[%rows] : !r
+  %sum = tensor.splat %zero[%rows] : !r
+  %out = tensor.empty(%rows) : !b
+  %rank = shard.process_linear_index on @ring : index
+  // expected-note @below {{the work list is here}}
+  %w0 = ring.slices at(%rank, %rank in %t, %u) : !t, !t
+  %s0:3 = ring.online_attention %q, %k, %v slices(%w0) scale(0.5) outs(%acc, %max, %sum)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %f1 = ring.permute_start %k, %v on @ring axis 0 : !b, !b
+  %k1, %v1 = ring.permute_wait %f1 : !f
+  %o1 = ring.owner %c1 on @ring axis 0
+  %w1 = ring.slices at(%rank, %o1 in %t, %u) : !t, !t
+  %s1:3 = ring.online_attention %q, %k1, %v1 slices(%w1) scale(0.5) outs(%s0#0, %s0#1, %s0#2)
+    : (!b, !b, !b, !ring.slices, !b, !r, !r) -> (!b, !r, !r)
+  %o = ring.finalize %s1#0, %s1#1, %s1#2 outs(%out) : (!b, !r, !r, !b) -> !b
+  return %o : !b
+}
+
+// -----
+
+// The keys alone are.
+!b = tensor<1x1x?x4xf32>
+!r = tensor<1x1x?xf32>
+!t = tensor<2x5xi64>
+!f = !ring.future<!b, !b>
+!w = tensor<1x1x4x4xf32>
+shard.grid @ring(shape = 2)
+func.func @host(%x: !w, %y: !w, %z: !w) -> !w {
+  %t = arith.constant dense<[[0, 0, 2, 2, 1], [1, 2, 2, 2, 1]]> : !t
+  %u = arith.constant dense<[[0, 0, 1, 2, 2], [1, 1, 1, 2, 2]]> : !t
+  %0 = ring.scatter %x by %t dim 2 on @ring axis 0 : !w, !t -> !b
+  %1 = ring.scatter %y by %u dim 2 on @ring axis 0 : !w, !t -> !b
+  // expected-error @below {{layout table is not the one that the ranks compute with}}
+  %2 = ring.scatter %z by %t dim 2 on @ring axis 0 : !w, !t -> !b
+  %out = call @local(%0, %1, %2) : (!b, !b, !b) -> !b
+  %whole = ring.gather %out by %t dim 2 on @ring axis 0 : !b, !t -> !w
+  return %whole : !w
+}
+func.func private @local(%x: !b, %y: !b, %z: !b) -> !b attributes {ring.local, ring.rank_of = @host} {
+  %n = arith.negf %x : !b
+  %o = call @rank(%n, %z, %y) : (!b, !b, !b) -> !b
   return %o : !b
 }
 func.func private @rank(%q: !b, %k: !b, %v: !b) -> !b attributes {ring.rank_of = @host} {
