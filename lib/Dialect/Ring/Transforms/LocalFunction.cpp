@@ -393,6 +393,8 @@ func::FuncOp LocalFunctionBuilder::build(StringRef name,
   function.setPrivate();
   function->setAttr(kRankOfAttrName, FlatSymbolRefAttr::get(host));
   function->setAttr(kLocalAttrName, b.getUnitAttr());
+  // Where the file is read again: its body in the host function would run once.
+  function.setNoInline(true);
   b.setInsertionPointToStart(function.addEntryBlock());
   addPositions();
   addInputs();
