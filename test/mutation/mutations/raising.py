@@ -25,6 +25,7 @@ DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
 SOFTCAP = lit("Integration/spellings/softcap.py")
 BASE_TWO = lit("Integration/spellings/base_two.py")
 LOG_SUMS = lit("Integration/spellings/log_sums.py")
+WHERE = lit("Integration/spellings/where.py")
 SINKS = lit("Integration/spellings/sinks.py")
 HALVES = lit("Integration/spellings/halves.py")
 
@@ -294,6 +295,54 @@ MUTATIONS = [
         HALVES,
     ),
     Mutation(
+        "raise-where-of-weights",
+        "the weights may be 0 where the scores are not hidden",
+        SCORES,
+        "select && context.equal(zeroWeights->root, select->operands[0])",
+        "select",
+        WHERE,
+    ),
+    Mutation(
+        "raise-where-of-sum",
+        "the sum may leave any pairs out",
+        SOFTMAX,
+        "failed(matchOverKeys(&conditions, zeroWeights->root, what))",
+        "false",
+        WHERE,
+    ),
+    Mutation(
+        "raise-where-high-fill",
+        "what the mask of the weights hides may have any score",
+        SCORES,
+        "if (!fill || !hidesPairs(*fill))\n    return fail(scores",
+        "if (!fill)\n    return fail(scores",
+        WHERE,
+    ),
+    Mutation(
+        "raise-where-beside-bias",
+        "a row of -inf in a bias is 0 under a mask of the weights",
+        SCORES,
+        "if (foundZeroWeights)\n    return fail(summand",
+        "if (false)\n    return fail(summand",
+        WHERE,
+    ),
+    Mutation(
+        "raise-where-beside-mask",
+        "a row that another mask hides is 0 under a mask of the weights",
+        SCORES,
+        "if (foundZeroWeights)\n    return fail(mask",
+        "if (false)\n    return fail(mask",
+        WHERE,
+    ),
+    Mutation(
+        "raise-start-of-product-lost",
+        "what the product of queries and keys starts at is lost",
+        SCORES,
+        "(getFloatConstant(context, start) || failed(matchAddedMask(start)))",
+        "getFloatConstant(context, start)",
+        WHERE,
+    ),
+    Mutation(
         "raise-log-sum-of-empty-rows",
         "where a query sees nothing, lse is -inf instead of NaN",
         LOG_SUM,
@@ -345,8 +394,8 @@ MUTATIONS = [
         "raise-sinks-differ",
         "the sum and the maximum may have different sinks",
         SOFTMAX,
-        "if (*inSum != sink)",
-        "if (false)",
+        "if (*found != sink)\n    return fail(sum",
+        "if (false)\n    return fail(sum",
         SINKS,
     ),
     Mutation(

@@ -46,6 +46,8 @@ private:
   LogicalResult matchScoresOfSoftmax();
   LogicalResult skipFirstMaxima();
   LogicalResult matchEmptyRowTest(Expr *condition);
+  LogicalResult matchSum(Expr *sum, Expr *numerator);
+  FailureOr<Expr *> hideWhereZero();
   LogicalResult matchScores();
   LogicalResult matchAddedMask(Expr *mask);
   LogicalResult matchDotProduct(Expr *sum);
@@ -104,6 +106,10 @@ private:
   Operation *maskOp = nullptr;
   Operation *scoreOp = nullptr;
   bool emptyRowsAreZero = false;
+  /// Where the weights are 0, which a mask of the scores says as well.
+  std::optional<ScoreData> zeroWeights;
+  /// That mask has been found: it alone makes rows empty.
+  bool foundZeroWeights = false;
   struct LogSumMatch {
     OperandRead read;
     bool isGuarded = false;

@@ -179,10 +179,10 @@ static SmallVector<Expr *> getReads(ExprContext &context, Expr *&expr,
     if (!scale || !scales)
       return reads;
     unsigned factorAt = 1;
-    std::optional<double> factor = getFloatConstant(context, expr->operands[1]);
+    std::optional<double> factor = getFactor(context, expr->operands[1]);
     if (!factor && !divides) {
       factorAt = 0;
-      factor = getFloatConstant(context, expr->operands[0]);
+      factor = getFactor(context, expr->operands[0]);
     }
     if (!factor)
       return reads;

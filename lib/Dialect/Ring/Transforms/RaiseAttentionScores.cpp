@@ -70,6 +70,9 @@ void AttentionMatcher::replacePairs(const VisiblePairs &restricted, double fill,
 LogicalResult AttentionMatcher::checkHides(double fill, Expr *mask) {
   if (softcap)
     return fail(mask, "scores are masked before they are capped");
+  if (foundZeroWeights)
+    return fail(mask, "a query that sees nothing gives 0 under one mask, and "
+                      "NaN under another");
   if (scale <= 0)
     return fail(mask,
                 "the mask is multiplied by a factor that is not positive");
@@ -113,7 +116,7 @@ LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
                                            double fill, Expr *mask) {
   if (succeeded(hide(condition, negated, fill, mask)))
     return success();
-  if (softcap)
+  if (softcap || foundZeroWeights)
     return failure();
   Mismatch asPositions = mismatch;
   // Of several conditions that hide by -inf, each hides by itself. Beside a
@@ -154,6 +157,9 @@ void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
 LogicalResult AttentionMatcher::addBias(Expr *summand) {
   if (softcap)
     return fail(summand, "a bias is added to scores before they are capped");
+  if (foundZeroWeights)
+    return fail(summand, "a query that sees nothing gives 0 under a mask, and "
+                         "NaN under a bias of -inf");
   // Ring adds it in f32.
   summand = skipExtensions(context, summand);
   if (!summand->isLoad())
@@ -211,8 +217,29 @@ LogicalResult AttentionMatcher::cap(Expr *tanh) {
   return success();
 }
 
+/// Scores have to be hidden where weights are 0. By what does not matter then,
+/// and a query that sees nothing gives 0. Returns the scores below.
+FailureOr<Expr *> AttentionMatcher::hideWhereZero() {
+  bool hidden = zeroWeights->hidden;
+  Expr *select = getTerm<arith::SelectOp>(context, scores);
+  std::optional<double> fill;
+  if (select && context.equal(zeroWeights->root, select->operands[0]))
+    fill = getFloatConstant(context, select->operands[hidden ? 1 : 2]);
+  if (!fill || !hidesPairs(*fill))
+    return fail(scores,
+                "the weights are replaced by 0 where the scores are not "
+                "hidden");
+  if (failed(hideByData(zeroWeights->root, hidden, -INFINITY, select)))
+    return failure();
+  foundZeroWeights = true;
+  return select->operands[hidden ? 2 : 1];
+}
+
 LogicalResult AttentionMatcher::matchScores() {
-  Expr *expr = context.resolve(scores);
+  FailureOr<Expr *> start = zeroWeights ? hideWhereZero() : scores;
+  if (failed(start))
+    return failure();
+  Expr *expr = context.resolve(*start);
   while (!expr->isReduction() || !getContraction(context, expr)) {
     if (expr->kind != Expr::Kind::Apply)
       return fail(expr, "the scores are no product of queries and keys");
@@ -264,7 +291,10 @@ LogicalResult AttentionMatcher::matchScores() {
 
 LogicalResult AttentionMatcher::matchDotProduct(Expr *sum) {
   scoreOp = cast<OpResult>(sum->value).getOwner();
-  if (!isFloatConstant(context, sum->operands[0], 0))
+  // A sum that starts at a tensor adds it.
+  Expr *start = sum->operands[0];
+  if (!isFloatConstant(context, start, 0) &&
+      (getFloatConstant(context, start) || failed(matchAddedMask(start))))
     return fail(scoreOp, "the product of queries and keys does not start at 0");
   if (sum->variables.size() > 1)
     return fail(scoreOp, "the product of queries and keys sums over more than "

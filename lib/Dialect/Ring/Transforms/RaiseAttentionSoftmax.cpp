@@ -115,12 +115,42 @@ FailureOr<Expr *> AttentionMatcher::matchOverKeys(Expr *reduction,
 /// `ring.attention` for queries that see nothing.
 LogicalResult AttentionMatcher::matchProbabilities() {
   Expr *select = getTerm<arith::SelectOp>(context, probabilities);
-  if (!select || !isFloatConstant(context, select->operands[1], 0))
+  bool zeroIfTrue = select && isFloatConstant(context, select->operands[1], 0);
+  if (!select ||
+      (!zeroIfTrue && !isFloatConstant(context, select->operands[2], 0)))
     return matchSoftmax(probabilities);
-  if (failed(matchSoftmax(select->operands[2])))
-    return failure();
+  Expr *condition = select->operands[0];
+  Expr *quotient = select->operands[zeroIfTrue ? 2 : 1];
   emptyRowsAreZero = true;
-  return matchEmptyRowTest(select->operands[0]);
+  if (zeroIfTrue && context.resolve(condition)->isReduction())
+    return success(succeeded(matchSoftmax(quotient)) &&
+                   succeeded(matchEmptyRowTest(condition)));
+  zeroWeights = ScoreData{condition, zeroIfTrue, -INFINITY};
+  return matchSoftmax(quotient);
+}
+
+/// The sum of the exponentials, which may leave those out that are hidden.
+LogicalResult AttentionMatcher::matchSum(Expr *sum, Expr *numerator) {
+  const char *what = "the sum of the exponentials";
+  Expr summed = *sum;
+  Expr *select = getTerm<arith::SelectOp>(context, sum->operands[1]);
+  if (zeroWeights && select) {
+    bool hidden = zeroWeights->hidden;
+    Expr conditions = *sum;
+    conditions.operands[1] = select->operands[0];
+    if (!isFloatConstant(context, select->operands[hidden ? 1 : 2], 0) ||
+        failed(matchOverKeys(&conditions, zeroWeights->root, what)))
+      return fail(sum,
+                  "the sum of the exponentials leaves other pairs out than "
+                  "the weights");
+    summed.operands[1] = select->operands[hidden ? 2 : 1];
+  }
+  FailureOr<Expr *> found = matchOverKeys(&summed, numerator, what);
+  if (failed(found))
+    return failure();
+  if (*found != sink)
+    return fail(sum, "the sum and the maximum have different sinks");
+  return success();
 }
 
 LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
@@ -167,12 +197,8 @@ LogicalResult AttentionMatcher::matchSoftmax(Expr *quotient) {
                 "the softmax's denominator is no sum of exponentials");
   if (!isFloatConstant(context, sum->operands[0], 0))
     return fail(sum, "the sum of the exponentials does not start at 0");
-  FailureOr<Expr *> inSum =
-      matchOverKeys(sum, numerator, "the sum of the exponentials");
-  if (failed(inSum))
+  if (failed(matchSum(sum, numerator)))
     return failure();
-  if (*inSum != sink)
-    return fail(sum, "the sum and the maximum have different sinks");
   return matchScoresOfSoftmax();
 }
 

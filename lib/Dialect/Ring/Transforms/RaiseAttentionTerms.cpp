@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::ring;
 
@@ -90,10 +92,31 @@ bool mlir::ring::hasContraction(ExprContext &context, Expr *expr) {
   });
 }
 
+/// A float constant, also one that is converted from an integer.
+static std::optional<double> getNumber(ExprContext &context, Expr *expr) {
+  if (Expr *conversion = getTerm<arith::SIToFPOp>(context, expr)) {
+    std::optional<int64_t> integer =
+        getIntegerConstant(context, conversion->operands[0]);
+    return integer ? std::optional<double>(*integer) : std::nullopt;
+  }
+  return getFloatConstant(context, expr);
+}
+
 bool mlir::ring::isFloatConstant(ExprContext &context, Expr *expr,
                                  double value) {
-  std::optional<double> constant = getFloatConstant(context, expr);
+  std::optional<double> constant = getNumber(context, expr);
   return constant && *constant == value;
+}
+
+std::optional<double> mlir::ring::getFactor(ExprContext &context, Expr *expr) {
+  Expr *root = getTerm<math::SqrtOp, math::RsqrtOp>(context, expr);
+  if (!root)
+    return getNumber(context, expr);
+  std::optional<double> square = getNumber(context, root->operands[0]);
+  if (!square)
+    return std::nullopt;
+  return isa<math::SqrtOp>(root->op) ? std::sqrt(*square)
+                                     : 1 / std::sqrt(*square);
 }
 
 std::optional<ScaledExpr> mlir::ring::getScaled(ExprContext &context,
@@ -103,10 +126,9 @@ std::optional<ScaledExpr> mlir::ring::getScaled(ExprContext &context,
       !isa<arith::MulFOp, arith::DivFOp>(expr->op))
     return std::nullopt;
   bool divides = isa<arith::DivFOp>(expr->op);
-  if (auto factor = getFloatConstant(context, expr->operands[1]))
+  if (auto factor = getFactor(context, expr->operands[1]))
     return ScaledExpr{divides ? 1 / *factor : *factor, expr->operands[0]};
-  if (auto factor = getFloatConstant(context, expr->operands[0]);
-      factor && !divides)
+  if (auto factor = getFactor(context, expr->operands[0]); factor && !divides)
     return ScaledExpr{*factor, expr->operands[1]};
   return std::nullopt;
 }

@@ -59,6 +59,9 @@ bool hasSoftmax(ExprContext &context, Expr *expr);
 
 bool isFloatConstant(ExprContext &context, Expr *expr, double value);
 
+/// A constant, the square root of one, or its inverse; also of an integer.
+std::optional<double> getFactor(ExprContext &context, Expr *expr);
+
 struct ScaledExpr {
   double factor;
   Expr *rest;

@@ -46,7 +46,7 @@ COMPARE_INTEGERS = {
     "ne": np.not_equal,
 }
 COMPARE_FLOATS = {"oeq": np.equal, "olt": np.less, "ogt": np.greater, "une": np.not_equal}
-UNARY = {"exp": np.exp, "exp2": np.exp2, "tanh": np.tanh, "log": np.log, "absf": np.abs}
+UNARY = {"sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "tanh": np.tanh, "log": np.log, "absf": np.abs}
 REDUCE = {
     "addf": np.add,
     "maximumf": np.maximum,
@@ -110,11 +110,13 @@ class Tensor:
         return self.program.map(f"arith.{op}", np.maximum, self, other)
 
     def apply(self, name):
-        """exp, exp2, tanh, log or absf."""
+        """exp, exp2, tanh, log, sqrt or absf."""
         return self.program.map(f"math.{name}", UNARY[name], self)
 
     def to(self, element):
         """As `element`. A rounding is none in float64."""
+        if self.element not in FLOATS:
+            return self.program.map("arith.sitofp", np.float64, self, result=element, cast=True)
         wider = FLOATS.index(element) > FLOATS.index(self.element)
         name = "extf" if wider else "truncf"
         return self.program.map(f"arith.{name}", lambda x: x, self, result=element, cast=True)
@@ -360,11 +362,12 @@ class Program:
         array = REDUCE[combiner].reduce(tensor.array, axis=axes, initial=start)
         return Tensor(self, name, dims, tensor.element, array)
 
-    def dot(self, dims, x, y):
-        """The product of matrices, accumulated and given in f32 (f64 of f64)."""
+    def dot(self, dims, x, y, start=None):
+        """The product of matrices, accumulated and given in f32 (f64 of f64). `start` is
+        what it is added to."""
         over = "".join(d for d in x.dims if d in y.dims and d not in dims)
         element = "f64" if x.element == "f64" else "f32"
-        init = self.filled(dims, 0.0, element)
+        init = start or self.filled(dims, 0.0, element)
 
         def region(a, b, acc):
             lines = []
@@ -378,7 +381,7 @@ class Program:
 
         name = self.generic(dims, over, [x, y], (init.name, init.type), region)
         with np.errstate(all="ignore"):
-            array = np.einsum(f"{x.dims},{y.dims}->{dims}", x.array, y.array)
+            array = np.einsum(f"{x.dims},{y.dims}->{dims}", x.array, y.array) + init.array
         self.products.append(Tensor(self, name, dims, element, array))
         return self.products[-1]
 
