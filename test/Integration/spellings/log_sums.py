@@ -161,6 +161,14 @@ def other_shift(p):
 
 
 @missed("the scores or the weights of the values have another use", "linalg.generic")
+def other_number_subtracted(p):
+    """Not the logarithm of the sum: what is added was not subtracted."""
+    s, v = scores(p)
+    total = (s - p.input("bhq")).apply("exp").sum("k")
+    return p.attend(s, v), s.max("k") + total.apply("log")
+
+
+@missed("the scores or the weights of the values have another use", "linalg.generic")
 def of_all_heads(p):
     s, v = scores(p)
     m = s.max("k").max("h")
