@@ -41,11 +41,11 @@ func.func @main(%x: tensor<1x{S}x{h}xf32>, %up: tensor<{h}x{w}xf32>, %gate: tens
 
 def rank_function(block):
     line = ["ring-opt", FILE, f"--ring-to-cpu=ranks={RANKS} blockwise-ffn={block}"]
-    line += ["--mlir-print-ir-after=optimize-allocation-liveness", "-o", "/dev/null"]
+    line += ["--mlir-print-ir-after=ring-free-early", "-o", "/dev/null"]
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     function = done.stderr[done.stderr.index("func.func private @main_rank(") :]
-    return function[: function.index("\n}\n")]
+    return function[: function.index("\n  }\n")]
 
 
 def live_bytes(function, block):

@@ -93,6 +93,13 @@ const std::vector<Step> &singlePasses() {
     });
     add("convert-ring-to-vector",
         [](OpPassManager &pm) { pm.addPass(createConvertRingToVectorPass()); });
+    add("ring-shard-function",
+        [](OpPassManager &pm) { pm.addPass(createShardFunctionPass()); });
+    add("ring-unshare-destinations", [](OpPassManager &pm) {
+      pm.addNestedPass<func::FuncOp>(createUnshareDestinationsPass());
+    });
+    add("ring-expand-reshapes",
+        [](OpPassManager &pm) { pm.addPass(createExpandReshapesPass()); });
     add("fold-contraction-operands", [](OpPassManager &pm) {
       pm.addPass(createFoldContractionOperandsPass());
     });

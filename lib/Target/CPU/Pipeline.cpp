@@ -44,12 +44,10 @@ static void populateBufferization(OpPassManager &pm) {
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   pm.addPass(createCanonicalizerPass());
   bufferization::buildBufferDeallocationPipeline(pm);
-  // Memory is freed after its last use, not at the end of the function: what is
-  // around attention would hold all that it ever computed.
-  pm.addNestedPass<func::FuncOp>(
-      bufferization::createOptimizeAllocationLivenessPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Memory has been freed at the end of its block.
+  pm.addPass(createFreeEarlyPass());
 }
 
 void mlir::ring::populateLLVMLowering(OpPassManager &pm) {

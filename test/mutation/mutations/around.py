@@ -225,7 +225,7 @@ MUTATIONS = [
         "memory-to-the-end",
         "memory lives to the end of a function",
         "lib/Target/CPU/Pipeline.cpp",
-        "  pm.addNestedPass<func::FuncOp>(\n      bufferization::createOptimizeAllocationLivenessPass());\n",
+        "  pm.addPass(createFreeEarlyPass());\n",
         "",
         MEMORY,
     ),

@@ -469,6 +469,14 @@ BUFFERS = [
         pass_test("results-to-destinations"),
     ),
     Mutation(
+        "rank-memory-freed-early",
+        "what a rank sends is freed after the last op that names it",
+        FOLDER + "FreeEarly.cpp",
+        "if (!function.isExternal() && !RankProgram::isRankFunction(function) &&",
+        "if (!function.isExternal() &&",
+        pass_test("free-early"),
+    ),
+    Mutation(
         "inputs-writable",
         "bufferization may write to the caller's inputs",
         FOLDER + "ResultsToDestinations.cpp",

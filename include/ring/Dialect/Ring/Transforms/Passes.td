@@ -239,4 +239,14 @@ def ExpandReshapesPass : Pass<"ring-expand-reshapes"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def FreeEarlyPass : Pass<"ring-free-early", "::mlir::ModuleOp"> {
+  let summary = "free memory after its last use";
+  let description = [{
+    Upstream's `optimize-allocation-liveness`, for functions without rounds: what
+    a rank sends is in use until all ranks have passed their last round. What is
+    around attention would hold all that it ever computed, to its end.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 #endif // RING_DIALECT_RING_TRANSFORMS_PASSES_TD
