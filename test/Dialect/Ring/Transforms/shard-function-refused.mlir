@@ -15,7 +15,7 @@
 // CHECK:         call @pooled_rank(
 // CHECK:         %[[Y:.*]] = ring.gather
 // CHECK:         linalg.generic {{.*}} ins(%[[Y]]
-// CHECK-LABEL: func.func private @pooled_rank({{.*}} attributes {ring.local
+// CHECK-LABEL: func.func private @pooled_rank({{.*}} attributes {no_inline, ring.local
 // REMARK: [Missed] ShardFunction
 // REMARK-SAME: Category:ring-shard-function
 // REMARK-SAME: Function=pooled

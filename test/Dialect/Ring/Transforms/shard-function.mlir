@@ -19,7 +19,7 @@
 // LAYER-NOT:     linalg
 // LAYER:         return %[[Y]]
 // LAYER-LABEL: func.func private @layer_rank(
-// LAYER-SAME:    %[[X:.*]]: tensor<1x?x8xf32>, %[[W:.*]]: tensor<8x8xf32>) -> tensor<1x?x8xf32> attributes {ring.local, ring.rank_of = @layer}
+// LAYER-SAME:    %[[X:.*]]: tensor<1x?x8xf32>, %[[W:.*]]: tensor<8x8xf32>) -> tensor<1x?x8xf32> attributes {no_inline, ring.local, ring.rank_of = @layer}
 // LAYER:         %[[L:.*]] = tensor.dim %[[X]], %c1
 // LAYER:         %[[FLAT:.*]] = tensor.collapse_shape %[[X]] {{.*}} : tensor<1x?x8xf32> into tensor<?x8xf32>
 // LAYER:         %[[EMPTY:.*]] = tensor.empty(%[[L]]) : tensor<?x8xf32>
