@@ -13,6 +13,7 @@ from spelling import inf, main, missed, raised
 
 SCALE = "scale(2.500000e-01)"
 DATA = f"{SCALE} empty_rows(nan)"
+DOCUMENTS = f"segments(%, %) {DATA}"
 
 
 def masked(p, seen, fill=-inf):
@@ -42,9 +43,9 @@ def chunk(p, op):
 
 
 @raised(f"mask(<chunk = 3>) {SCALE}", by=3.0)
-@raised(DATA, by=2.5)
+@raised(DOCUMENTS, by=2.5)
 def chunk_by_floats(p, by):
-    """Chunks of 3, 2, 3 keys are no chunks of one size."""
+    """Chunks of 3, 2, 3 keys are no chunks of one size, but documents."""
     i, j = (floor_div(p, x, by) for x in positions(p))
     return masked(p, i.compare("eq", j))
 
@@ -68,7 +69,7 @@ def chunk_and_window(p):
 
 @raised(f"mask(<chunk = 4, align = top_left>) {SCALE} empty_rows(nan)", shift=0)
 @raised(f"mask(<chunk = 4, align = bottom_right>) {SCALE}", shift=-5)
-@raised(DATA, shift=1)
+@raised(DOCUMENTS, shift=1)
 def chunk_of_a_rectangle(p, shift):
     """12 queries at 8 keys, the last at the end or the first at the beginning."""
     p.sizes["q"] = 12 if shift >= 0 else 3
@@ -142,9 +143,9 @@ def not_the_last(p):
     return masked(p, (j <= i) & p.map("arith.xori", np.logical_xor, i.compare("eq", j - 8), True))
 
 
-@raised(DATA)
+@raised(f"lengths(%) {DATA}")
 def keys_before(p):
-    """Of every query, the same: no mask has a word for it."""
+    """Of every query, the same: no mask has a word for it, but a length is it."""
     i, j = positions(p)
     return masked(p, (j < 5) & (i >= 0))
 
@@ -152,8 +153,8 @@ def keys_before(p):
 @raised(f"mask(<chunk = 2>) {SCALE}", ids=[0, 0, 1, 1, 2, 2, 3, 3])
 @raised(f"mask(<chunk = 2>) {SCALE}", ids=[9, 9, 7, 7, 4, 4, -3, -3])
 @raised(f"mask(<chunk = 5>) {SCALE}", ids=[4, 4, 4, 4, 4, 5, 5, 5])
-@raised(DATA, ids=[0, 0, 1, 1, 2, 2, 0, 0])
-@raised(DATA, ids=[0, 0, 1, 1, 1, 2, 2, 2])
+@raised(DOCUMENTS, ids=[0, 0, 1, 1, 2, 2, 0, 0])
+@raised(DOCUMENTS, ids=[0, 0, 1, 1, 1, 2, 2, 2])
 @raised(SCALE, ids=[6, 6, 6, 6, 6, 6, 6, 6])
 def documents(p, ids):
     """Constant ids of documents. Only those of one length are chunks."""

@@ -14,6 +14,8 @@ BUILD = FOLDER + "RaiseAttentionBuild.cpp"
 MASK = FOLDER + "RaiseAttentionMask.cpp"
 ROWS = FOLDER + "RaiseAttentionRows.cpp"
 REGION = FOLDER + "RaiseAttentionRegion.cpp"
+CLAUSES = FOLDER + "RaiseAttentionClauses.cpp"
+DATA_MASKS = FOLDER + "RaiseAttentionData.cpp"
 EXPR = FOLDER + "RaiseAttentionExpr.cpp"
 
 RAISED = lit("Dialect/Ring/Transforms/raise-attention.mlir")
@@ -22,6 +24,7 @@ FORMS = lit("Dialect/Ring/Transforms/raise-attention-forms.mlir")
 REGION_TEST = lit("Dialect/Ring/Transforms/raise-attention-region.mlir")
 ROWS_TEST = lit("Dialect/Ring/Transforms/raise-attention-rows.mlir")
 DATA = lit("Dialect/Ring/Transforms/raise-attention-data.mlir")
+DOCUMENTS = lit("Integration/spellings/documents.py")
 SOFTCAP = lit("Integration/spellings/softcap.py")
 BASE_TWO = lit("Integration/spellings/base_two.py")
 LOG_SUMS = lit("Integration/spellings/log_sums.py")
@@ -116,14 +119,14 @@ MUTATIONS = [
         MASK,
         "if (!isInRange(range, expr->value.getType()))",
         "if (false)",
-        REFUSED,
+        ROWS_TEST,
     ),
     Mutation(
         "raise-bias-dropped",
         "what is added to the scores is lost",
         BUILD,
-        "match.bias ? materialize(*match.bias) : Value();",
-        "Value();",
+        "bias = materialize(*match.bias);",
+        "bias = Value();",
         DATA,
     ),
     Mutation(
@@ -170,7 +173,7 @@ MUTATIONS = [
         "raise-finite-parts",
         "of a finite mask, parts are positional and parts data",
         SCORES,
-        "std::isinf(fill) && isConjunction(parts, negated)",
+        "hides && isConjunction(parts, negated)",
         "isConjunction(parts, negated)",
         DATA,
     ),
@@ -250,8 +253,8 @@ MUTATIONS = [
         "raise-bias-after-replacement",
         "a bias that is added to replaced scores is replaced with them",
         SCORES,
-        "if (this->condition || bias)",
-        "if (this->condition)",
+        "if ((this->condition && !joins) || bias)",
+        "if (this->condition && !joins)",
         DATA,
     ),
     Mutation(
@@ -538,8 +541,72 @@ MUTATIONS = [
         "raise-bias-finite",
         "a bias of a low number hides rows as -inf does",
         REGION,
-        "std::isinf(fill);",
+        "fill == -INFINITY;",
         "true;",
         REGION_TEST,
+    ),
+    Mutation(
+        "raise-length-of-the-last",
+        "the last key that is visible is taken for the number of keys",
+        CLAUSES,
+        "compare->predicate == upTo, query.target[0]",
+        "false, query.target[0]",
+        DATA,
+    ),
+    Mutation(
+        "raise-length-of-queries",
+        "a number of keys that each query has for itself is a length",
+        CLAUSES,
+        "dependsOnly(match.program, {true, false, false, false})",
+        "dependsOnly(match.program, {true, false, true, false})",
+        DOCUMENTS,
+    ),
+    Mutation(
+        "raise-documents-ordered",
+        "any comparison of ids makes them documents",
+        CLAUSES,
+        "compare->predicate != arith::CmpIPredicate::eq",
+        "false",
+        DATA,
+    ),
+    Mutation(
+        "raise-documents-as-they-are",
+        "each id is named by its last key, or by itself",
+        CLAUSES,
+        "findFirst(builder, loc, queries, keys),",
+        "findFirst(builder, loc, queries, queries),",
+        DOCUMENTS,
+    ),
+    Mutation(
+        "raise-joined-first",
+        "of several conditions of data, only the first hides",
+        SCORES,
+        "this->condition->isJoined = true;",
+        "",
+        DATA,
+    ),
+    Mutation(
+        "raise-taken-apart-by-a-low-number",
+        "conditions that hide by a finite score are taken apart",
+        SCORES,
+        "if (std::isinf(*fill))",
+        "if (true)",
+        DATA,
+    ),
+    Mutation(
+        "raise-infinite-score-hides",
+        "a condition that gives +inf hides the pair",
+        SCORES,
+        "bool hides = fill == -INFINITY;",
+        "bool hides = std::isinf(fill);",
+        DATA,
+    ),
+    Mutation(
+        "raise-data-negated",
+        "a condition of data that hides where it is true does where it is false",
+        DATA_MASKS,
+        "if (negated) {",
+        "if (!negated) {",
+        DATA,
     ),
 ]

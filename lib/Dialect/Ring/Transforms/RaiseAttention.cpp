@@ -103,9 +103,11 @@ struct RaiseAttentionPass
         << remark::metric("softcap", match.softcap
                                          ? std::to_string(*match.softcap)
                                          : "none")
-        << remark::metric("bias", match.bias ? "tensor" : "none")
-        << remark::metric("score",
-                          match.condition ? "mask from a tensor" : "none");
+        << remark::metric("bias",
+                          match.bias || match.biasMask ? "tensor" : "none")
+        << remark::metric("score", match.condition || match.conditionMask
+                                       ? "mask from a tensor"
+                                       : "none");
   }
 
   void reportMask(AttentionOp op) {

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <tuple>
+
 using namespace mlir;
 using namespace mlir::ring;
 
@@ -56,7 +58,7 @@ static void buildScore(OpBuilder &builder, AttentionOp op, Value condition,
       builder.createBlock(&op.getScore(), {}, {f32, index, index, index, index},
                           SmallVector<Location>(5, loc));
   SmallVector<Value> place;
-  for (auto [dim, read] : llvm::enumerate(match.condition->target))
+  for (auto [dim, read] : llvm::enumerate(match.conditionTarget))
     place.push_back(read.empty()
                         ? Value(arith::ConstantIndexOp::create(builder, loc, 0))
                         : block->getArgument(1 + dim));
@@ -83,10 +85,14 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
   Value query = operand(match.operands.query);
   Value key = operand(match.operands.key);
   Value value = operand(match.operands.value);
-  Value bias = match.bias ? materialize(*match.bias) : Value();
+  Value bias;
+  if (match.biasMask)
+    bias = buildDataMask(builder, loc, *match.biasMask, match.biasTarget,
+                         builder.getF32Type());
+  else if (match.bias)
+    bias = materialize(*match.bias);
   if (bias && getElementTypeOrSelf(bias) != elementType)
     bias = convertElements(builder, loc, bias, builder.getF32Type());
-  Value condition = match.condition ? materialize(*match.condition) : Value();
   Value sinks;
   if (match.sinks)
     sinks = convertElements(builder, loc, materialize(*match.sinks),
@@ -97,6 +103,18 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
         DenseElementsAttr::get(
             getTypeAt({match.operands.query.target[1]}, builder.getF32Type()),
             *match.sink));
+  Value condition;
+  if (match.conditionMask)
+    condition = buildDataMask(builder, loc, *match.conditionMask,
+                              match.conditionTarget, builder.getI1Type());
+  else if (match.condition)
+    condition = materialize(*match.condition);
+  Value lengths, querySegments, keySegments;
+  if (match.lengths)
+    lengths = buildLengths(builder, loc, *match.lengths);
+  if (match.segments)
+    std::tie(querySegments, keySegments) =
+        buildSegments(builder, loc, *match.segments);
   EmptyRowsAttr emptyRows;
   if (match.emptyRows != EmptyRows::Zero)
     emptyRows = EmptyRowsAttr::get(builder.getContext(), match.emptyRows);
@@ -108,8 +126,7 @@ static AttentionOp createAttention(OpBuilder &builder, Location loc,
     softcap = builder.getF32FloatAttr(*match.softcap);
   auto op = AttentionOp::create(
       builder, loc, getTypeAt(match.operands.output, elementType), lse, query,
-      key, value, bias,
-      /*query_segments=*/nullptr, /*key_segments=*/nullptr, /*lengths=*/nullptr,
+      key, value, bias, querySegments, keySegments, lengths,
       /*offsets=*/nullptr, sinks, match.mask,
       builder.getF32FloatAttr(match.scale), softcap, emptyRows);
   if (condition)

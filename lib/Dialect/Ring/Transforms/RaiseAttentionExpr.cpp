@@ -321,26 +321,11 @@ Expr *ExprContext::expandLoad(Expr *expr) {
                                expand.getReassociationIndices()))
       return nullptr;
     Indices indices;
-    for (const ReassociationIndices &group : expand.getReassociationIndices()) {
-      auto parts = ArrayRef(expr->indices).slice(group.front(), group.size());
-      if (!areWhole(parts.drop_front(),
-                    type.getShape().slice(group.front() + 1, group.size() - 1)))
-        return nullptr;
-      indices.push_back(concatenate(parts));
-    }
+    for (const ReassociationIndices &group : expand.getReassociationIndices())
+      indices.push_back(concatenate(
+          ArrayRef(expr->indices).slice(group.front(), group.size())));
     // A tensor of rank 0 expands to unit dimensions without any group.
     return load(expand.getSrc(), indices);
-  }
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(def)) {
-    // With sizes that are known, what is read of the source is seen to be a
-    // part.
-    RankedTensorType source = slice.getSourceType();
-    bool first = llvm::all_of(slice.getStaticOffsets(),
-                              [](int64_t offset) { return offset == 0; });
-    return first && slice.hasUnitStride() && source.hasStaticShape() &&
-                   source.getRank() == type.getRank()
-               ? load(slice.getSource(), expr->indices)
-               : nullptr;
   }
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(def)) {
     Indices indices;

@@ -124,6 +124,58 @@ LogicalResult AttentionMatcher::checkOtherUses() {
   return success();
 }
 
+/// Takes the conditions out of `data` that are clauses.
+void AttentionMatcher::takeClauses(ScoreData &data, AttentionMatch &match) {
+  size_t conditions = data.parts.size();
+  if (conditions == 0)
+    return;
+  const OperandRead &query = match.operands.query;
+  llvm::erase_if(data.parts, [&](const HidingCondition &part) {
+    if (!match.lengths) {
+      match.lengths = matchLengths(context, at, query, part);
+      if (match.lengths)
+        return true;
+    }
+    if (match.segments)
+      return false;
+    match.segments = matchSegments(context, at, query, part);
+    return match.segments.has_value();
+  });
+  data.isTaken = data.parts.empty();
+  // Of what was joined, the first may be gone. A bias has them all.
+  data.isJoined |= &data != &*bias && data.parts.size() != conditions;
+}
+
+/// Where a tensor that changes scores is read, or how it is computed where that
+/// saves one of queries x keys.
+LogicalResult AttentionMatcher::placeData(const ScoreData &data,
+                                          function_ref<bool(Type)> isOfType,
+                                          const OperandRead &query,
+                                          std::optional<OperandRead> &read,
+                                          std::optional<DataMask> &mask,
+                                          Indices &target) {
+  // Several conditions have no tensor in common.
+  if (data.root->isLoad() && !data.isJoined)
+    read = matchScoreData(context, at, query, data.root, isOfType);
+  bool isSmall = read && (at.query.empty() || read->target[2].empty());
+  if (!isSmall && !data.parts.empty())
+    mask = matchDataMask(context, at, query, data.parts);
+  // What is no tensor yet is not made one of queries x keys.
+  if (mask && !mask->isSmall(at) && (read || !data.root->isLoad()))
+    mask.reset();
+  if (mask)
+    target = mask->getTarget(at);
+  else if (read)
+    target = read->target;
+  else if (!data.root->isLoad())
+    mismatch = asTensor;
+  else
+    mismatch = {context.resolve(data.root)->op,
+                "the bias or mask is not read as [1 or batch, 1 or heads, 1 or "
+                "queries, keys] in some order"};
+  return success(mask || read);
+}
+
 LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
   if (!(std::abs(scale) <= std::numeric_limits<float>::max()))
     return fail(scoreOp, "the scale is not finite");
@@ -145,21 +197,6 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
   if (condition && std::isfinite(condition->fill) && masks > 0)
     return fail(maskOp, "a mask of positions beside a mask of data by a finite "
                         "score");
-  auto read = [&](const std::optional<ScoreData> &data,
-                  function_ref<bool(Type)> isOfType,
-                  std::optional<OperandRead> &place) -> LogicalResult {
-    if (data)
-      place = matchScoreData(context, at, match.operands.query, data->root,
-                             isOfType);
-    if (!data || place)
-      return success();
-    return fail(data->root, "the bias or mask is not read as [1 or batch, 1 or "
-                            "heads, 1 or queries, keys] in some order");
-  };
-  auto isBoolean = [](Type type) { return type.isInteger(1); };
-  if (failed(read(bias, isAttentionFloat, match.bias)) ||
-      failed(read(condition, isBoolean, match.condition)))
-    return failure();
   if (sink) {
     if (std::optional<double> constant = getFloatConstant(context, sink))
       match.sink = *constant;
@@ -168,9 +205,22 @@ LogicalResult AttentionMatcher::finish(AttentionMatch &match) {
     if (!match.sink && !match.sinks)
       return fail(sink, "the sink is not read as [heads]");
   }
-  match.asTensor = asTensor;
+  for (std::optional<ScoreData> *data : {&bias, &condition})
+    if (*data)
+      takeClauses(**data, match);
+  auto isBoolean = [](Type type) { return type.isInteger(1); };
+  const OperandRead &query = match.operands.query;
+  if ((bias && !bias->isTaken &&
+       failed(placeData(*bias, isAttentionFloat, query, match.bias,
+                        match.biasMask, match.biasTarget))) ||
+      (condition && !condition->isTaken &&
+       failed(placeData(*condition, isBoolean, query, match.condition,
+                        match.conditionMask, match.conditionTarget))))
+    return failure();
+  if (match.bias || match.biasMask || match.condition || match.conditionMask)
+    match.asTensor = asTensor;
   if (condition) {
-    match.hidden = condition->hidden;
+    match.hidden = condition->hidden && !match.conditionMask;
     match.fill = static_cast<float>(condition->fill);
   }
   bool mayBeEmpty = visible->mayLeaveEmptyRows();

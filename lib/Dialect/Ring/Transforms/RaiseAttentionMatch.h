@@ -14,7 +14,7 @@
 #ifndef RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCH_H
 #define RING_LIB_DIALECT_RING_TRANSFORMS_RAISEATTENTIONMATCH_H
 
-#include "RaiseAttentionOperands.h"
+#include "RaiseAttentionClauses.h"
 
 namespace mlir::ring {
 
@@ -29,8 +29,13 @@ struct AttentionMatch {
   std::optional<OperandRead> bias;
   /// i1: scores become `fill` where it is `hidden`.
   std::optional<OperandRead> condition;
+  /// Instead of either, what has to be computed, and what it is read at.
+  std::optional<DataMask> biasMask, conditionMask;
+  Indices biasTarget, conditionTarget;
   bool hidden = false;
   float fill = 0;
+  std::optional<LengthsMatch> lengths;
+  std::optional<SegmentsMatch> segments;
   /// A number for each head, read as [heads], or one constant for all.
   std::optional<OperandRead> sinks;
   std::optional<float> sink;

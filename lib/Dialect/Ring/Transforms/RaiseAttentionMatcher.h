@@ -70,8 +70,15 @@ private:
   LogicalResult hideByData(Expr *condition, bool negated, double fill,
                            Expr *mask);
   void replacePairs(const VisiblePairs &restricted, double fill, Expr *mask);
-  void hideParts(Expr *condition, bool negated, Expr *mask);
-  LogicalResult addBias(Expr *summand);
+  void hideParts(Expr *condition, bool negated, Expr *mask,
+                 SmallVectorImpl<HidingCondition> &data);
+  void takeClauses(ScoreData &data, AttentionMatch &match);
+  LogicalResult placeData(const ScoreData &data,
+                          function_ref<bool(Type)> isOfType,
+                          const OperandRead &query,
+                          std::optional<OperandRead> &read,
+                          std::optional<DataMask> &mask, Indices &target);
+  LogicalResult addBias(Expr *summand, ArrayRef<HidingCondition> parts);
   LogicalResult cap(Expr *tanh);
   void setScale(double newScale);
   void multiply(double factor);

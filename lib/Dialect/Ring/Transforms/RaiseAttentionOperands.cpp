@@ -269,11 +269,9 @@ static std::optional<OperandRead> getQueryRead(ArrayRef<Expr *> reads,
   return std::nullopt;
 }
 
-std::optional<OperandRead>
-mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
-                           const OperandRead &query, Expr *root,
-                           function_ref<bool(Type)> isOfType) {
-  SmallVector<Expr *> reads = getReads(context, root, nullptr);
+std::optional<OperandRead> mlir::ring::readScoreData(const AttentionIndices &at,
+                                                     const OperandRead &query,
+                                                     Expr *load) {
   auto covers = [](const Digit &part, const Digit &digit) {
     if (part == digit)
       return true;
@@ -281,27 +279,34 @@ mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
            ShapedType::isStatic(digit.size) && part.divisor <= digit.divisor &&
            part.divisor * part.size >= digit.divisor * digit.size;
   };
-  auto isIn = [&](const Digit &digit, const Indices &indices) {
-    return llvm::any_of(indices, [&](const Index &index) {
+  auto isIn = [&](const Digit &digit) {
+    return llvm::any_of(load->indices, [&](const Index &index) {
       return llvm::any_of(
           index, [&](const Digit &part) { return covers(part, digit); });
     });
   };
+  if (!hasSizes(load->value, load->indices))
+    return std::nullopt;
+  Indices target;
+  for (const Index &whole :
+       {query.target[0], query.target[1], at.query, at.key})
+    target.push_back(llvm::all_of(whole, isIn) ? whole : Index());
+  if (!canRearrange(load->indices, target))
+    return std::nullopt;
+  return OperandRead{load->value, load->indices, target};
+}
+
+std::optional<OperandRead>
+mlir::ring::matchScoreData(ExprContext &context, const AttentionIndices &at,
+                           const OperandRead &query, Expr *root,
+                           function_ref<bool(Type)> isOfType) {
   // The innermost first: before it is broadcast.
-  for (Expr *read : reads) {
-    if (!isOfType(getElementTypeOrSelf(read->value)) ||
-        !hasSizes(read->value, read->indices))
+  for (Expr *load : getReads(context, root, nullptr)) {
+    if (!isOfType(getElementTypeOrSelf(load->value)))
       continue;
-    Indices target;
-    for (const Index &whole :
-         {query.target[0], query.target[1], at.query, at.key}) {
-      bool all = llvm::all_of(whole, [&](const Digit &digit) {
-        return isIn(digit, read->indices);
-      });
-      target.push_back(all ? whole : Index());
-    }
-    if (target[3] == at.key && canRearrange(read->indices, target))
-      return OperandRead{read->value, read->indices, target};
+    std::optional<OperandRead> read = readScoreData(at, query, load);
+    if (read && read->target[3] == at.key)
+      return read;
   }
   return std::nullopt;
 }

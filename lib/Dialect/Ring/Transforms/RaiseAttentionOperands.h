@@ -47,13 +47,26 @@ FailureOr<AttentionOperands> matchOperands(ExprContext &context,
                                            Expr *query, Expr *key, Expr *value,
                                            double &scale, Mismatch &mismatch);
 
+/// A condition that hides pairs by -inf, where it is false (true where
+/// `negated`).
+struct HidingCondition {
+  Expr *condition;
+  bool negated;
+};
+
 /// What changes scores and stays a tensor, as it was found.
 struct ScoreData {
-  /// A load: of what is added, or of a condition.
+  /// What is added, or a condition: of several that are joined, the first.
   Expr *root;
   /// Which value of the condition hides a pair, and by which score.
   bool hidden = false;
   double fill = 0;
+  bool isJoined = false;
+  /// True iff clauses say all of it.
+  bool isTaken = false;
+  /// What hides, where all that it does is to hide by -inf what positions do
+  /// not.
+  SmallVector<HidingCondition> parts = {};
 };
 
 /// The tensor of `root`, read as [1 or batch, 1 or heads, 1 or Sq, Sk]. Nothing
@@ -66,6 +79,11 @@ std::optional<OperandRead> matchScoreData(ExprContext &context,
 /// The tensor of `root`, read as [heads]. Nothing where it is not.
 std::optional<OperandRead> matchSinks(ExprContext &context,
                                       const OperandRead &query, Expr *root);
+
+/// The tensor of a load, read as [1 or batch, 1 or heads, 1 or Sq, 1 or Sk].
+/// Nothing where it is not.
+std::optional<OperandRead> readScoreData(const AttentionIndices &at,
+                                         const OperandRead &query, Expr *load);
 
 /// True iff the type of `tensor` has the sizes, static or not, of what it is
 /// read at.

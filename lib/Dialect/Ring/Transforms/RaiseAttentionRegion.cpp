@@ -159,7 +159,7 @@ bool MaskRaiser::raiseFromBias() {
   } else {
     VisiblePairs restricted = visible;
     isMask = succeeded(restricted.restrictByTable(context, bias, fill)) &&
-             std::isinf(fill);
+             fill == -INFINITY;
     if (isMask)
       visible = restricted;
   }

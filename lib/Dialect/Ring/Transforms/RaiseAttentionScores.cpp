@@ -122,39 +122,52 @@ LogicalResult AttentionMatcher::hideByData(Expr *condition, bool negated,
   // Of several conditions that hide by -inf, each hides by itself. Beside a
   // finite score, which rows are empty would depend on all of them.
   Expr *parts = context.resolve(condition);
-  if (std::isinf(fill) && isConjunction(parts, negated))
+  bool hides = fill == -INFINITY;
+  if (hides && isConjunction(parts, negated))
     return success(
         succeeded(hideByData(parts->operands[0], negated, fill, mask)) &&
         succeeded(hideByData(parts->operands[1], negated, fill, mask)));
-  if (!condition->isLoad()) {
+  // Conditions that hide by -inf are joined to one.
+  bool joins = this->condition && hides && !this->condition->parts.empty();
+  if (!condition->isLoad() && !hides) {
     mismatch = asPositions;
     return failure();
   }
   // What ring.attention replaces is the biased score.
-  if (this->condition || bias)
+  if ((this->condition && !joins) || bias)
     return fail(mask, "scores are replaced twice, or changed after that");
   double scaled = static_cast<float>(fill * exponentScale);
   if (std::isfinite(fill) && std::isinf(scaled))
     return fail(mask, "what replaces scores becomes infinite in base e");
-  this->condition = ScoreData{condition, negated, scaled};
+  if (joins)
+    this->condition->isJoined = true;
+  else
+    this->condition = ScoreData{condition, negated, scaled};
+  if (hides)
+    this->condition->parts.push_back({condition, negated});
   asTensor = asPositions;
   return success();
 }
 
 /// Restricts the pairs by those of several conditions that follow from
-/// positions.
-void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask) {
+/// positions; the others are appended to `data`.
+void AttentionMatcher::hideParts(Expr *condition, bool negated, Expr *mask,
+                                 SmallVectorImpl<HidingCondition> &data) {
   Expr *parts = context.resolve(condition);
   Mismatch before = mismatch;
-  if (succeeded(hide(condition, negated, -INFINITY, mask)) ||
-      !isConjunction(parts, negated))
+  if (succeeded(hide(condition, negated, -INFINITY, mask)))
     return;
+  if (!isConjunction(parts, negated)) {
+    data.push_back({condition, negated});
+    return;
+  }
   for (Expr *part : parts->operands)
-    hideParts(part, negated, mask);
+    hideParts(part, negated, mask, data);
   mismatch = before;
 }
 
-LogicalResult AttentionMatcher::addBias(Expr *summand) {
+LogicalResult AttentionMatcher::addBias(Expr *summand,
+                                        ArrayRef<HidingCondition> parts) {
   if (softcap)
     return fail(summand, "a bias is added to scores before they are capped");
   if (foundZeroWeights)
@@ -162,7 +175,7 @@ LogicalResult AttentionMatcher::addBias(Expr *summand) {
                          "NaN under a bias of -inf");
   // Ring adds it in f32.
   summand = skipExtensions(context, summand);
-  if (!summand->isLoad())
+  if (!summand->isLoad() && parts.empty())
     return fail(summand,
                 "what is added to the scores is no mask and no tensor");
   if (bias || scale != 1)
@@ -176,6 +189,7 @@ LogicalResult AttentionMatcher::addBias(Expr *summand) {
     return fail(summand, "a bias is rounded with the scores to a type in which "
                          "it may be infinite");
   bias = ScoreData{summand};
+  bias->parts.assign(parts.begin(), parts.end());
   return success();
 }
 
@@ -184,6 +198,7 @@ LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
     return success();
   SmallVector<Type, 2> ownRoundings;
   Expr *masked = skipRoundings(context, mask, &ownRoundings);
+  SmallVector<HidingCondition> data;
   if (Expr *select = getApplied<arith::SelectOp>(context, masked))
     for (bool negated : {false, true}) {
       Expr *kept = select->operands[negated ? 2 : 1];
@@ -196,12 +211,12 @@ LogicalResult AttentionMatcher::matchAddedMask(Expr *mask) {
         return success();
       // What is -inf may be hidden as well, where a part says where it is.
       if (std::isinf(*fill))
-        hideParts(select->operands[0], negated, select);
+        hideParts(select->operands[0], negated, select, data);
     }
   if (succeeded(hideByTable(masked, ownRoundings)))
     return success();
   Mismatch asMask = std::exchange(mismatch, {});
-  if (failed(addBias(mask)))
+  if (failed(addBias(mask, data)))
     return failure();
   asTensor = asMask;
   return success();

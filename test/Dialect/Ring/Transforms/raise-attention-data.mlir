@@ -80,6 +80,54 @@
 // RUN: sed %{chosen} -e 's/%%masked = .*/%%inner = arith.select %%visible, %%0, %%ninf : f32\n    %%masked = arith.select %%data, %%inner, %%low : f32/; s/%%three = /%%low = arith.constant -3.0e38 : f32\n  %%three = /' %{generic} | %{raise} 2>&1 \
 // RUN:   | %{check} INSIDE --implicit-check-not="= ring.attention"
 // INSIDE: a mask of positions beside a mask of data by a finite score", op=arith.select
+// Which heads see what: computed for each, not for each query.
+// RUN: sed -e 's/linalg.index 2/linalg.index 1/' %{generic} | %{raise} 2>&1 | %{check} HEAD
+// HEAD: Remark="mask stays a tensor: the mask depends on an index that is no position of a query or a key", op=linalg.index
+// HEAD: %[[C:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x4x1x8xi1>)
+// HEAD: %[[H:.*]] = linalg.index 1 : index
+// HEAD: %[[K:.*]] = linalg.index 3 : index
+// HEAD: %[[SEEN:.*]] = arith.cmpi sge, %[[H]], %[[K]] : index
+// HEAD: linalg.yield %[[SEEN]]
+// HEAD: ring.attention %arg0, %arg1, %arg2 scale(2.500000e-01) empty_rows(nan) score {
+// Two tensors that hide are joined. One for each pair is not needed for those
+// that do not depend on the query.
+// DEFINE: %{pairsof} = s/^func.func/#keys = affine_map<(b, h, q, k) -> (b, k)>\nfunc.func/; s/%%eo: !output)/%%eo: !output, %%c: tensor<2x8xi1>, %%n: tensor<2x8xi64>)/; s/ins(%%dot : !pairs) outs(%%es : !pairs)/ins(%%dot, %%c, %%n : !pairs, tensor<2x8xi1>, tensor<2x8xi64>) outs(%%es : !pairs)/; s/\[#pair, #pair\],/[#pair, #keys, #keys, #pair],/; s/^  ^bb0(%%x: f32, %%out: f32):/  ^bb0(%%x: f32, %%flag: i1, %%number: i64, %%out: f32):/
+// RUN: sed -e '%{pairsof}; s/%%masked = .*/%%none = arith.constant 0 : i64\n    %%some = arith.cmpi ne, %%number, %%none : i64\n    %%inner = arith.select %%flag, %%ninf, %%0 : f32\n    %%seen = arith.andi %%some, %%visible : i1\n    %%masked = arith.select %%seen, %%inner, %%ninf : f32/' %{generic} | %{raise} | %{check} JOINED
+// JOINED: %[[C:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<2x1x1x8xi64>, tensor<2x1x1x8xi1>) outs(%{{.*}} : tensor<2x1x1x8xi1>)
+// JOINED-NEXT: ^bb0(%[[NUMBER:.*]]: i64, %[[FLAG:.*]]: i1, %
+// JOINED: %[[SOME:.*]] = arith.cmpi ne, %[[NUMBER]], %
+// JOINED: %[[SHOWN:.*]] = arith.xori %[[FLAG]], %
+// JOINED: arith.andi %[[SOME]], %[[SHOWN]]
+// JOINED: ring.attention %arg0, %arg1, %arg2 mask(<causal>) scale(2.500000e-01) empty_rows(nan) score {
+// Added, it is a bias of keys.
+// RUN: sed -e '%{pairsof}; s/%%masked = .*/%%seen = arith.andi %%flag, %%visible : i1\n    %%mask = arith.select %%seen, %%zero, %%ninf : f32\n    %%masked = arith.addf %%0, %%mask : f32/' %{generic} | %{raise} | %{check} ADDED
+// ADDED: %[[B:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x1x1x8xf32>)
+// ADDED: ring.attention %arg0, %arg1, %arg2 bias(%[[B]]) mask(<causal>) scale(2.500000e-01) empty_rows(nan) :
+// Lengths are a clause, whatever the numbers are: from 0 to as many keys as there
+// are.
+// DEFINE: %{lengthof} = s/^func.func/#batch = affine_map<(b, h, q, k) -> (b)>\nfunc.func/; s/%%eo: !output)/%%eo: !output, %%n: tensor<2xi64>)/; s/ins(%%dot : !pairs) outs(%%es : !pairs)/ins(%%dot, %%n : !pairs, tensor<2xi64>) outs(%%es : !pairs)/; s/\[#pair, #pair\],/[#pair, #batch, #pair],/; s/^  ^bb0(%%x: f32, %%out: f32):/  ^bb0(%%x: f32, %%number: i64, %%out: f32):/
+// RUN: sed -e '%{lengthof}; s/%%masked = .*/%%kn = arith.index_cast %%j : index to i64\n    %%shown = arith.cmpi sge, %%number, %%kn : i64\n    %%seen = arith.andi %%shown, %%visible : i1\n    %%masked = arith.select %%seen, %%0, %%ninf : f32/' %{generic} | %{raise} 2>&1 | %{check} LENGTHS --implicit-check-not="stays a tensor"
+// LENGTHS: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<2x1x1x1xi32>)
+// LENGTHS: arith.maxsi %{{.*}}, %c-1
+// LENGTHS: arith.minsi %{{.*}}, %c8
+// LENGTHS: arith.addi %{{.*}}, %c1
+// LENGTHS: %[[L:.*]] = tensor.collapse_shape %[[N]] {{.*}} into tensor<2xi32>
+// LENGTHS: ring.attention %arg0, %arg1, %arg2 lengths(%[[L]]) mask(<causal>) scale(2.500000e-01) empty_rows(nan) :
+// +inf does not hide: it takes all weight.
+// RUN: sed -e '%{lengthof}; s/%%masked = .*/%%kn = arith.index_cast %%j : index to i64\n    %%shown = arith.cmpi sge, %%number, %%kn : i64\n    %%pinf = arith.constant 0x7F800000 : f32\n    %%masked = arith.select %%shown, %%0, %%pinf : f32/' %{generic} | %{raise} 2>&1 | %{check} PLUS --implicit-check-not="lengths("
+// PLUS: func.func
+// Equal ids are documents: each is named by the first key that has it.
+// DEFINE: %{idsof} = s/^func.func/#queries = affine_map<(b, h, q, k) -> (b, q)>\n#keys = affine_map<(b, h, q, k) -> (b, k)>\nfunc.func/; s/%%eo: !output)/%%eo: !output, %%n: tensor<2x8xi64>)/; s/ins(%%dot : !pairs) outs(%%es : !pairs)/ins(%%dot, %%n, %%n : !pairs, tensor<2x8xi64>, tensor<2x8xi64>) outs(%%es : !pairs)/; s/\[#pair, #pair\],/[#pair, #queries, #keys, #pair],/; s/^  ^bb0(%%x: f32, %%out: f32):/  ^bb0(%%x: f32, %%mine: i64, %%other: i64, %%out: f32):/
+// RUN: sed -e '%{idsof}; s/%%masked = .*/%%shown = arith.cmpi eq, %%mine, %%other : i64\n    %%masked = arith.select %%shown, %%0, %%ninf : f32/' %{generic} | %{raise} | %{check} SEGMENTS
+// SEGMENTS: arith.cmpi eq
+// SEGMENTS: arith.minsi
+// SEGMENTS: ring.attention %arg0, %arg1, %arg2 segments(%{{.*}}, %{{.*}}) scale(2.500000e-01) empty_rows(nan) :
+// Ids that are compared otherwise are not.
+// RUN: sed -e '%{idsof}; s/%%masked = .*/%%shown = arith.cmpi sge, %%mine, %%other : i64\n    %%masked = arith.select %%shown, %%0, %%ninf : f32/' %{generic} | %{raise} 2>&1 | %{check} ORDERED --implicit-check-not="= ring.attention"
+// ORDERED: the mask compares something else than positions"
+// By a finite score it is not.
+// RUN: sed -e '%{pairsof}; s/%%masked = .*/%%seen = arith.andi %%flag, %%visible : i1\n    %%low = arith.constant -3.0e38 : f32\n    %%mask = arith.select %%seen, %%zero, %%low : f32\n    %%masked = arith.addf %%0, %%mask : f32/' %{generic} | %{raise} 2>&1 | %{check} ADDEDLOW --implicit-check-not="= ring.attention"
+// ADDEDLOW: what is added to the scores is no mask and no tensor", op=arith.select
 // A bias is replaced with the score, so it has to be added before.
 // DEFINE: %{biased} = -e 's/%%eo: !output)/%%eo: !output, %%c: tensor<2x8xi1>)/; s/ins(%%dot : !pairs) outs(%%es : !pairs)/ins(%%dot, %%c, %%es : !pairs, tensor<2x8xi1>, !pairs) outs(%%es : !pairs)/; s/\[#pair, #pair\],/[#pair, affine_map<(b, h, q, k) -> (b, k)>, #pair, #pair],/; s/^  ^bb0(%%x: f32, %%out: f32):/  ^bb0(%%x: f32, %%data: i1, %%bias: f32, %%out: f32):/'
 // RUN: sed %{biased} -e 's/%%masked = .*/%%sum = arith.addf %%0, %%bias : f32\n    %%masked = arith.select %%data, %%sum, %%ninf : f32/' %{generic} | %{raise} | %{check} BEFORE

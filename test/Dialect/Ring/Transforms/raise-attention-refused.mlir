@@ -29,10 +29,6 @@
 // STRICT: no mask of ring.attention lets query i see the keys j <= i - 1", op=arith.select
 // RUN: sed -e 's/cmpi sle/cmpi sgt/' %{sdpa} | %{raise} 2>&1 | %{check} ANTI
 // ANTI: no mask of ring.attention lets query i see the keys i + 1 <= j", op=arith.select
-// Which heads see what.
-// RUN: sed -e 's/linalg.index 2/linalg.index 1/' %{generic} | %{raise} 2>&1 | %{check} HEAD
-// HEAD: the mask depends on an index that is no position of a query or a key", op=linalg.index
-
 // Not hidden but 0.
 // RUN: sed -e 's/%%visible, %%0, %%ninf/%%visible, %%0, %%zero/' %{generic} | %{raise} 2>&1 | %{check} ZERO
 // ZERO: the mask does not replace scores by -inf, or by a finite score that is as low", op=arith.select

@@ -143,13 +143,17 @@ func.func @bias(%q: !t) -> !t {
 // CHECK-LABEL: func @added
 // CHECK: ring.attention %arg0, %arg0, %arg0 mask(<causal>) :
 // CHECK: ring.attention %arg0, %arg0, %arg0 bias(%{{.*}}) :
-func.func @added(%q: !t) -> (!t, !t) {
+// CHECK: ring.attention %arg0, %arg0, %arg0 bias(%{{.*}}) :
+func.func @added(%q: !t) -> (!t, !t, !t) {
   %b = arith.constant dense<[[[[0.0, 0xFF800000, 0xFF800000], [0.0, 0.0, 0xFF800000], [0.0, 0.0, 0.0]]]]> : tensor<1x1x3x3xf32>
   %o = ring.attention %q, %q, %q bias(%b) : (!t, !t, !t, tensor<1x1x3x3xf32>) -> !t
   // A row that is hidden all along would be the mean of all values.
   %finite = arith.constant dense<[[[[0.0, -3.0e38, -3.0e38], [0.0, 0.0, -3.0e38], [0.0, 0.0, 0.0]]]]> : tensor<1x1x3x3xf32>
   %p = ring.attention %q, %q, %q bias(%finite) : (!t, !t, !t, tensor<1x1x3x3xf32>) -> !t
-  return %o, %p : !t, !t
+  // +inf takes all weight.
+  %most = arith.constant dense<[[[[0.0, 0x7F800000, 0x7F800000], [0.0, 0.0, 0x7F800000], [0.0, 0.0, 0.0]]]]> : tensor<1x1x3x3xf32>
+  %r = ring.attention %q, %q, %q bias(%most) : (!t, !t, !t, tensor<1x1x3x3xf32>) -> !t
+  return %o, %p, %r : !t, !t, !t
 }
 
 // -----
