@@ -30,12 +30,12 @@ struct ExpandReshapesPass
 
 /// One dimension becomes several whose sizes are not known.
 static bool isAmbiguous(memref::ExpandShapeOp op) {
-  return llvm::any_of(
-      op.getReassociationIndices(), [&](const ReassociationIndices &group) {
-        return llvm::count_if(group, [&](int64_t dim) {
-                 return op.getResultType().isDynamicDim(dim);
-               }) > 1;
-      });
+  return llvm::any_of(op.getReassociationIndices(),
+                      [&](const ReassociationIndices &group) {
+                        return llvm::count_if(group, [&](int64_t dim) {
+                                 return op.getResultType().isDynamicDim(dim);
+                               }) > 1;
+                      });
 }
 
 static void expand(memref::ExpandShapeOp op) {
@@ -62,8 +62,8 @@ static void expand(memref::ExpandShapeOp op) {
     llvm_unreachable("the result is strided");
   for (auto [stride, value] : llvm::zip_equal(strides, known))
     stride = ShapedType::isDynamic(value)
-                 ? OpFoldResult(getValueOrCreateConstantIndexOp(b, b.getLoc(),
-                                                                stride))
+                 ? OpFoldResult(
+                       getValueOrCreateConstantIndexOp(b, b.getLoc(), stride))
                  : OpFoldResult(b.getIndexAttr(value));
   Value result = memref::ReinterpretCastOp::create(
       b, type, metadata.getBaseBuffer(),
