@@ -150,6 +150,25 @@ func.func @neighbours(%x: tensor<1x1x6x4xf32>) -> tensor<1x1x5x4xf32> {
 
 // -----
 
+// Its own position, and two of a tensor that every rank would have whole.
+func.func @beside(%x: tensor<1x1x6x4xf32>, %w: tensor<7xf32>) -> tensor<1x1x6x4xf32> {
+  %o = ring.attention %x, %x, %x : (tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  %two = tensor.empty() : tensor<2xf32>
+  %s = arith.constant dense<0.0> : tensor<1x1x6x4xf32>
+  // expected-error @below {{mixes positions outside attention: 'linalg.generic' reads other positions}}
+  %p = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3, d4) -> (d2 + d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%o, %w, %two : tensor<1x1x6x4xf32>, tensor<7xf32>, tensor<2xf32>) outs(%s : tensor<1x1x6x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %out: f32):
+    %m = arith.mulf %a, %b : f32
+    %t = arith.addf %m, %out : f32
+    linalg.yield %t : f32
+  } -> tensor<1x1x6x4xf32>
+  return %p : tensor<1x1x6x4xf32>
+}
+
+// -----
+
 // Position by position, but with another position of the same tensor.
 func.func @looks(%x: tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32> {
   %o = ring.attention %x, %x, %x : (tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
