@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::ring {
@@ -39,6 +40,15 @@ static MemRefType destinationType(RankedTensorType tensor) {
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), layout);
 }
 
+/// What a result of an op in destination style, or of a loop, starts from.
+static OpOperand *startOf(OpResult result) {
+  if (auto op = dyn_cast<DestinationStyleOpInterface>(result.getOwner()))
+    return op.getTiedOpOperand(result);
+  if (auto loop = dyn_cast<scf::ForOp>(result.getOwner()))
+    return &loop.getInitArgsMutable()[result.getResultNumber()];
+  return nullptr;
+}
+
 /// Lets the ops of which `value` is the last compute in `memory`, where they
 /// would in an empty tensor. Of what they make nobody else may be a user:
 /// bufferization does not know that the last one is written over the others at
@@ -47,8 +57,10 @@ static MemRefType destinationType(RankedTensorType tensor) {
 static void computeIn(Value memory, Value value) {
   Block *block = value.getParentBlock();
   Value current = value;
-  while (auto op = current.getDefiningOp<DestinationStyleOpInterface>()) {
-    OpOperand *init = op.getTiedOpOperand(cast<OpResult>(current));
+  while (auto result = dyn_cast<OpResult>(current)) {
+    OpOperand *init = startOf(result);
+    if (!init)
+      return;
     current = init->get();
     if (current.getType() != value.getType() ||
         current.getParentBlock() != block)
@@ -65,7 +77,7 @@ static void computeIn(Value memory, Value value) {
     auto fill = current.getDefiningOp<linalg::FillOp>();
     if (!fill)
       return;
-    current = OpBuilder(op).clone(*fill)->getResult(0);
+    current = OpBuilder(result.getOwner()).clone(*fill)->getResult(0);
     init->set(current);
   }
 }

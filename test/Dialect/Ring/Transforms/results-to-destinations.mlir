@@ -50,6 +50,12 @@
 // CHECK-LABEL: func.func @other_type(
 // CHECK-NOT:     to_tensor
 
+// A loop that fills an empty tensor piece by piece fills the result's memory.
+// CHECK-LABEL: func.func @pieces(
+// CHECK-SAME:    %[[X:[^:]*]]: tensor<4xf32> {{{.*}}}, %[[OUT:[^:]*]]: memref<4xf32
+// CHECK:         %[[T:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK:         scf.for {{.*}} iter_args(%{{.*}} = %[[T]])
+
 // A declaration, and functions without tensors of whatever dialect.
 // CHECK:       func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 // CHECK-LABEL: func.func @branches(%{{.*}}: i1, %{{.*}}: f32) -> f32 {
@@ -93,6 +99,18 @@ func.func @other_type(%a: tensor<4xf32>, %b: tensor<9xf32>) -> tensor<4xf32> {
   %s = tensor.extract_slice %f[0] [4] [1] : tensor<9xf32> to tensor<4xf32>
   %0 = tensor.insert_slice %a into %s[0] [4] [1] : tensor<4xf32> into tensor<4xf32>
   return %0 : tensor<4xf32>
+}
+func.func @pieces(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%done = %e) -> (tensor<4xf32>) {
+    %s = tensor.extract_slice %x[%i] [1] [1] : tensor<4xf32> to tensor<1xf32>
+    %n = tensor.insert_slice %s into %done[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
 }
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
 func.func @branches(%c: i1, %x: f32) -> f32 {
