@@ -105,7 +105,7 @@ def run(name, mask, score=None, mask_mod=None, sizes=(2, 4, 2, 24, 24)):
     weights = np.exp(s - np.where(np.isinf(top), 0, top))
     total = weights.sum(-1, keepdims=True)
     expected = np.where(total == 0, 0, weights / np.where(total == 0, 1, total)) @ repeated[1]
-    line = ["ring-run", program, "--ranks=3", "--layout=striped", "--verify-each", "--check", "--atol=1e-5"]
+    line = ["ring-run", program, "--ranks=3", "--layout=striped", "--check", "--atol=1e-5"]
     for place, array in enumerate((q, k, v)):
         np.save(f"{FOLDER}/in_{place}.npy", array)
         line.append(f"--input={place}={FOLDER}/in_{place}.npy")

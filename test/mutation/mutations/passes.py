@@ -233,8 +233,8 @@ LAYOUTS = [
         "layout-shared-keys",
         "keys of another sequence get no table",
         SHARED,
-        "tables.try_emplace(constantOf(op.getKeyTable()),",
-        "tables.try_emplace(constantOf(op.getQueryTable()),",
+        "tables.try_emplace(constantTable(op.getKeyTable()),",
+        "tables.try_emplace(constantTable(op.getQueryTable()),",
         pass_test("apply-layout-local"),
     ),
     Mutation(

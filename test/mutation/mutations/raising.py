@@ -498,14 +498,6 @@ MUTATIONS = [
         ROWS_TEST,
     ),
     Mutation(
-        "raise-slice-has-no-gaps",
-        "a part of the columns is taken for elements one behind the other",
-        EXPR,
-        "return getSize(indices[dim]) == type.getDimSize(dim);",
-        "return true;",
-        ROWS_TEST,
-    ),
-    Mutation(
         "raise-region-finite",
         "a score region that gives a low number hides the pair",
         REGION,
@@ -582,7 +574,7 @@ MUTATIONS = [
         "of several conditions of data, only the first hides",
         SCORES,
         "this->condition->isJoined = true;",
-        "",
+        ";",
         DATA,
     ),
     Mutation(

@@ -200,8 +200,7 @@ mlir::ring::tableAttr(MLIRContext *context,
   return DenseIntElementsAttr::get(type, values);
 }
 
-/// The constant that the table is: a tensor, or the memory that one became.
-static DenseIntElementsAttr constantTable(Value table) {
+DenseIntElementsAttr mlir::ring::constantTable(Value table) {
   DenseIntElementsAttr attr;
   if (matchPattern(table, m_Constant(&attr)))
     return attr;

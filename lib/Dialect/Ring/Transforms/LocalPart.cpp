@@ -33,19 +33,13 @@ void mlir::ring::eraseUnless(Block &block,
       op->erase();
 }
 
-static Attribute constantOf(Value table) {
-  Attribute attr;
-  matchPattern(table, m_Constant(&attr));
-  return attr;
-}
-
 static bool isConstant(Value value) {
   return matchPattern(value, m_Constant());
 }
 
 Value LocalPart::cutSource(Value operand) const {
   auto scatter = operand.getDefiningOp<ScatterOp>();
-  return scatter && constantOf(scatter.getTable()) == table
+  return scatter && constantTable(scatter.getTable()) == table
              ? scatter.getSource()
              : Value();
 }

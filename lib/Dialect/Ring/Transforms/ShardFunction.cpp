@@ -19,7 +19,6 @@
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Remarks.h"
 
 namespace mlir::ring {
@@ -56,12 +55,6 @@ private:
   int64_t blockLength; ///< of feed-forwards; 0: all positions at once
 };
 } // namespace
-
-static Attribute constantOf(Value table) {
-  Attribute attr;
-  matchPattern(table, m_Constant(&attr));
-  return attr;
-}
 
 static remark::RemarkOpts remarkOf(func::FuncOp host) {
   return remark::RemarkOpts::name("ShardFunction")
@@ -124,7 +117,7 @@ LogicalResult FunctionSharding::run() {
   auto example = attentions.front().getOperand(0).getDefiningOp<ScatterOp>();
   if (!example)
     return success();
-  Attribute table = constantOf(example.getTable());
+  Attribute table = constantTable(example.getTable());
   int64_t length = cast<ShapedType>(example.getSource().getType())
                        .getDimSize(example.getDim());
   if (!table || ShapedType::isDynamic(length)) {

@@ -8,7 +8,6 @@
 
 #include "LayoutTables.h"
 
-#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -34,12 +33,6 @@ private:
   TableReplacer replacer;
 };
 } // namespace
-
-static Attribute constantOf(Value table) {
-  Attribute attr;
-  matchPattern(table, m_Constant(&attr));
-  return attr;
-}
 
 /// Visible pairs; none where everything is visible, since any layout that deals
 /// positions out evenly is even then.
@@ -68,15 +61,15 @@ void SharedTables::decide() {
     ::ring::LayoutPair fresh =
         layout.tables(program->ranks(), old.queryCount, old.keyCount, old.mask);
     MLIRContext *context = op.getContext();
-    tables.try_emplace(constantOf(op.getQueryTable()),
+    tables.try_emplace(constantTable(op.getQueryTable()),
                        tableAttr(context, fresh.queries));
-    tables.try_emplace(constantOf(op.getKeyTable()),
+    tables.try_emplace(constantTable(op.getKeyTable()),
                        tableAttr(context, fresh.keys));
   }
 }
 
 LogicalResult SharedTables::replace(func::FuncOp where, OpOperand &table) {
-  Attribute old = constantOf(table.get());
+  Attribute old = constantTable(table.get());
   auto *found = tables.find(old);
   if (!old || found == tables.end())
     return table.getOwner()->emitError("layout table is none of those that the "

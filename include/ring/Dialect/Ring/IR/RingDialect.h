@@ -75,6 +75,8 @@ inline constexpr int64_t kMaxRingSize = 1024;
 /// returns nothing where there is no constant.
 DenseIntElementsAttr tableAttr(MLIRContext *context,
                                llvm::ArrayRef<::ring::LayoutEntry> entries);
+/// The constant that a table is, also in memory; null where it is none.
+DenseIntElementsAttr constantTable(Value table);
 std::optional<std::vector<::ring::LayoutEntry>> parseTable(Attribute table);
 std::optional<std::vector<::ring::LayoutEntry>> parseTable(Value table);
 
