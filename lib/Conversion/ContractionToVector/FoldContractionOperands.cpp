@@ -11,6 +11,8 @@
 #include "ring/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 
 namespace mlir::ring {
@@ -143,4 +145,9 @@ void FoldContractionOperandsPass::runOnOperation() {
     ownZeros(op);
     foldOperands(op);
   }
+  // Nobody may need any more what was read through: it would be computed still.
+  getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isa<linalg::LinalgOp, tensor::EmptyOp>(op) && isOpTriviallyDead(op))
+      op->erase();
+  });
 }

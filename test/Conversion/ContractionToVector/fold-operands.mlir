@@ -2,6 +2,12 @@
 // RUN: FileCheck %s < %t.once
 // RUN: ring-opt %t.once --fold-contraction-operands --canonicalize | diff %t.once -
 
+// What was read through is gone, without any other pass.
+// RUN: ring-opt %s --fold-contraction-operands | FileCheck %s --check-prefix DEAD
+// DEAD-LABEL: func.func @transposed(
+// DEAD-NOT:     linalg.transpose
+// DEAD-LABEL: func.func @broadcast(
+
 // CHECK-DAG: #[[MK:.*]] = affine_map<(d0, d1, d2) -> (d0, d2)>
 // CHECK-DAG: #[[NK:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
 // CHECK-DAG: #[[MN:.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>

@@ -187,4 +187,12 @@ MUTATIONS = [
         "(void)left;\n  Value count = most;",
         PARTS_NUMBERS,
     ),
+    Mutation(
+        "contraction-read-through-stays",
+        "what a product reads through is computed all the same",
+        "lib/Conversion/ContractionToVector/FoldContractionOperands.cpp",
+        "isa<linalg::LinalgOp, tensor::EmptyOp>(op) && isOpTriviallyDead(op)",
+        "false",
+        lit("Conversion/ContractionToVector/fold-operands.mlir"),
+    ),
 ]
