@@ -131,15 +131,10 @@ FailureOr<Value> mlir::ring::convertFlexAttention(OpBuilder &b, Operation *op) {
   FailureOr<FlexFunctions> functions = getFlexFunctions(op);
   if (failed(functions))
     return failure();
-  SmallVector<RankedTensorType> types;
-  for (unsigned i : {0, 1, 2}) {
-    auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
-    if (!type || type.getRank() != 4)
-      return emitNamedError(op)
-             << "has an operand of type " << op->getOperand(i).getType()
-             << ", expected [batch, heads, positions, channels]";
-    types.push_back(type);
-  }
+  FailureOr<SmallVector<RankedTensorType>> inputs = attentionInputs(op);
+  if (failed(inputs))
+    return failure();
+  ArrayRef<RankedTensorType> types = *inputs;
   // Scores are f32 in a region, and of the inputs' type in the function.
   if (!types[0].getElementType().isF32())
     return emitNamedError(op) << "of " << types[0].getElementType()

@@ -107,15 +107,10 @@ static Value asBias(OpBuilder &b, Location loc, Value mask) {
 
 static FailureOr<Value> build(OpBuilder &b, Operation *op,
                               const Attention &attention) {
-  SmallVector<RankedTensorType> types;
-  for (unsigned i : {0, 1, 2}) {
-    auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
-    if (!type || type.getRank() != 4)
-      return emitNamedError(op)
-             << "has an operand of type " << op->getOperand(i).getType()
-             << ", expected [batch, heads, positions, channels]";
-    types.push_back(type);
-  }
+  FailureOr<SmallVector<RankedTensorType>> inputs = attentionInputs(op);
+  if (failed(inputs))
+    return failure();
+  ArrayRef<RankedTensorType> types = *inputs;
   RankedTensorType result = toTensor(op->getResult(0).getType());
   SmallVector<int64_t> shape(types[0].getShape());
   shape[3] = types[2].getDimSize(3);

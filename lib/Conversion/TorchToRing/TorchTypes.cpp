@@ -8,6 +8,8 @@
 
 #include "TorchTypes.h"
 
+#include "../UnlinkedOp.h"
+
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -115,4 +117,18 @@ void mlir::ring::eraseDeadTorchOps(Block &block) {
     else if (op.use_empty() && isValueOp(&op))
       op.erase();
   }
+}
+
+FailureOr<SmallVector<RankedTensorType>>
+mlir::ring::attentionInputs(Operation *op) {
+  SmallVector<RankedTensorType> types;
+  for (unsigned i : {0, 1, 2}) {
+    auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
+    if (!type || type.getRank() != 4)
+      return emitNamedError(op)
+             << "has an operand of type " << op->getOperand(i).getType()
+             << ", expected [batch, heads, positions, channels]";
+    types.push_back(type);
+  }
+  return types;
 }

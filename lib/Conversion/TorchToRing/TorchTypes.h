@@ -38,6 +38,10 @@ std::optional<double> getTorchNumber(Operation *op, unsigned i);
 /// say already.
 void eraseDeadTorchOps(Block &block);
 
+/// The types of query, key and value, the first three operands of an attention;
+/// an error where one is not [batch, heads, positions, channels].
+FailureOr<SmallVector<RankedTensorType>> attentionInputs(Operation *op);
+
 } // namespace mlir::ring
 
 #endif // RING_LIB_CONVERSION_TORCHTORING_TORCHTYPES_H

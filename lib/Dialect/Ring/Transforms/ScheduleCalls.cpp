@@ -38,9 +38,6 @@ private:
 };
 } // namespace
 
-/// Dimension of query, key, value, bias, out and lse that is cut.
-static constexpr int64_t kSequenceDim = 2;
-
 template <typename BoundaryOp>
 LogicalResult CallChecks::checkBoundary(BoundaryOp op,
                                         const FixedInput &expected) {

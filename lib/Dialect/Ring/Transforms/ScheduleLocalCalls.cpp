@@ -21,9 +21,6 @@
 using namespace mlir;
 using namespace mlir::ring;
 
-/// Dimension of query, key, value and bias that is cut.
-static constexpr int64_t kSequenceDim = 2;
-
 namespace {
 class LocalCallChecks {
 public:

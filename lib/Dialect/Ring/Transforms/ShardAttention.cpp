@@ -28,9 +28,6 @@ namespace mlir::ring {
 using namespace mlir;
 using namespace mlir::ring;
 
-/// Dimension of query, key, value, out and lse that runs along the sequence.
-static constexpr int64_t kSequenceDim = 2;
-
 /// Counting the pairs that each rank sees in each round takes time and memory
 /// in proportion to the square.
 static constexpr int64_t kMaxRanks = 1024;

@@ -98,7 +98,6 @@ static std::optional<int64_t> bytesPerRank(const RankTrace &trace,
   ::ring::LayoutView view{keys->data(), static_cast<int64_t>(keys->size())};
   int64_t padded = view.paddedSize(ranks);
   std::optional<int64_t> bytes = 0;
-  constexpr int64_t kSequenceDim = 2;
   for (const TransferEvent &transfer : trace.transfers)
     for (Type type : cast<PermuteStartOp>(transfer.start)
                          .getFuture()

@@ -129,6 +129,9 @@ bool movesQueries(SlicesOp op);
 std::optional<int64_t> bytesOfTransfers(RankProgram &program,
                                         int64_t transfers);
 
+/// Dimension of query, key, value, bias, out and lse that is cut.
+inline constexpr int64_t kSequenceDim = 2;
+
 /// Arguments that a rank function surely has: query, key, value.
 inline constexpr unsigned kInputCount = 3;
 
