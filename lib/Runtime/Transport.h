@@ -61,11 +61,15 @@ struct Transfer {
   int32_t to, from;
 };
 
-/// What a transfer delivered, and when it was there.
+/// What a transfer delivered, and when it was there: not known of a GPU's, for
+/// which nobody waits on the host.
 struct Arrival {
   TensorGroup tensors;
-  Clock::time_point time;
+  std::optional<Clock::time_point> time;
 };
+
+class Device;
+class Timeline;
 
 /// The end of a ring at one rank. All calls but `fail` and `failure` come from
 /// the thread of the rank. No call lasts longer than the deadline.
@@ -87,6 +91,15 @@ public:
   /// Returns when the group sent may be considered gone and the group expected
   /// is there.
   virtual Result wait(const Transfer &transfer, Arrival &arrival) = 0;
+
+  /// What is sent and received from now on is memory of the rank's GPU (NULL:
+  /// of the host again). A wait makes the GPU wait, and transfers are enqueued
+  /// when they are started.
+  virtual Result useDevice(Device *device, Timeline *timeline) = 0;
+  /// Waits until the GPU has done what it was given.
+  virtual Result drain() = 0;
+  /// The rank failed: what its GPU waits for may never come.
+  virtual void abort() {}
 
   /// The rank has passed its last round; returns when all ranks have.
   virtual Result end() = 0;
