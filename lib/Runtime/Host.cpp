@@ -69,7 +69,7 @@ static std::string checkOptions(const ring_host_options &options) {
            ", expected 0 s (the default) or more";
   if (options.transport && std::strcmp(options.transport, "threads") != 0)
     return std::string("'") + options.transport +
-           "' is no transport, expected threads";
+           "' is no transport, expected threads or nccl";
   return "";
 }
 

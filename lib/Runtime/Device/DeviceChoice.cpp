@@ -38,7 +38,8 @@ static bool parse(const std::string &text, DeviceChoice &choice) {
 Result ring::runtime::parseDevices(const char *text, int32_t ranks,
                                    std::vector<DeviceChoice> &choices) {
   choices.clear();
-  std::istringstream stream(text ? text : "cpu");
+  // With a comma behind the last one as well, no field is lost.
+  std::istringstream stream(std::string(text ? text : "cpu") + ",");
   std::string field;
   while (std::getline(stream, field, ',')) {
     DeviceChoice choice;

@@ -69,6 +69,18 @@ Result DeviceSlots::pack(const TensorGroup &tensors, ParcelRef &parcel) {
   return result;
 }
 
+Result DeviceSlots::allocate(Slot &slot, const TensorGroup &group) {
+  count += slot.tensors.empty() ? 1 : 0;
+  slot.tensors.clear();
+  for (const ring_tensor &tensor : group) {
+    slot.tensors.emplace_back();
+    if (Result result = allocateLike(device, tensor, slot.tensors.back());
+        result.failed())
+      return result;
+  }
+  return {};
+}
+
 Result DeviceSlots::acquire(int64_t transfer, const TensorGroup &group,
                             TensorGroup &tensors) {
   Slot &slot = slots[next];
@@ -78,16 +90,12 @@ Result DeviceSlots::acquire(int64_t transfer, const TensorGroup &group,
                                   std::to_string(slots.size()) +
                                   " have transfers that were not waited for"};
   Result result;
-  if (!haveSameSizes(slot.tensors, group)) {
-    count += slot.tensors.empty() ? 1 : 0;
-    slot.tensors.clear();
-    for (const ring_tensor &tensor : group) {
-      ring_tensor ours = tensor;
-      if (!result.failed())
-        result = allocateLike(device, tensor, ours);
-      slot.tensors.push_back(ours);
-    }
-  }
+  // All at the first transfer: later an allocation might have to wait for one.
+  for (Slot &each : slots)
+    if (!result.failed() && each.tensors.empty())
+      result = allocate(each, group);
+  if (!result.failed() && !haveSameSizes(slot.tensors, group))
+    result = allocate(slot, group);
   // All kernels that read the slot have been launched: nothing of the program
   // is given its address again before this transfer is waited for.
   CUevent free = nullptr;
@@ -171,20 +179,22 @@ Result DeviceSlots::wait(int64_t transfer, TensorGroup &tensors) {
 // On the host
 //===----------------------------------------------------------------------===//
 
-HostSlots::~HostSlots() {
+void HostSlots::begin(int32_t newCount) {
   release();
+  slots.resize(std::max(newCount, 1));
+}
+
+void HostSlots::release() {
+  for (Slot &slot : slots)
+    for (void *memory : slot.memory)
+      _mlir_memref_to_llvm_free(memory);
+  slots.clear();
+  next = 0;
   for (auto [device, stream] : streams) {
     ContextScope scope(device->driver, device->context);
     device->driver.streamDestroy(stream);
   }
-}
-
-void HostSlots::begin(int32_t newCount) {
-  for (Slot &slot : slots)
-    for (void *memory : slot.memory)
-      _mlir_memref_to_llvm_free(memory);
-  slots.assign(std::max(newCount, 1), {});
-  next = 0;
+  streams.clear();
 }
 
 ParcelRef HostSlots::pack(const TensorGroup &tensors) const {

@@ -61,6 +61,7 @@ private:
     bool awaited = false; ///< a transfer was started and not waited for
   };
   Slot *find(const void *address);
+  Result allocate(Slot &slot, const TensorGroup &group);
   Result copy(const Parcel &from, const TensorGroup &to);
 
   Device &device;
@@ -75,14 +76,17 @@ private:
 /// until it is there.
 class HostSlots {
 public:
-  ~HostSlots();
+  HostSlots() = default;
+  ~HostSlots() { release(); }
+  HostSlots(const HostSlots &) = delete;
+  HostSlots &operator=(const HostSlots &) = delete;
 
   /// What the rank sends: a block in a slot is that of the rank it came from.
   ParcelRef pack(const TensorGroup &tensors) const;
   Result receive(const ParcelRef &parcel, TensorGroup &tensors);
-  /// Of a program that begins, and frees what the last one used.
   void begin(int32_t count);
-  void release() { begin(1); }
+  /// The program ends: the GPUs that sent something may go after this.
+  void release();
 
   int64_t allocated() const { return count; }
 

@@ -8,7 +8,6 @@
 
 #include "DeviceRing.h"
 
-#include <cmath>
 #include <random>
 
 using namespace ring;
@@ -94,7 +93,7 @@ ring_status DeviceProblem::runOnCpu(ring_context *context) {
       tensorOf(k.data(), 4, {batch, fake.kvHeads, lk, fake.depth});
   ring_tensor vTensor =
       tensorOf(v.data(), 4, {batch, fake.kvHeads, lk, fake.valueDepth});
-  RING_TRY(ring_begin(context, ring_size(context), distance + 1, 42, nullptr));
+  RING_TRY(ring_begin(context, ring_size(context), slots(), 42, nullptr));
   return ring_end(
       context, passAround(context, {kTensor, vTensor}, distance,
                           [&](int32_t, const std::vector<ring_tensor> &block) {
@@ -132,7 +131,7 @@ ring_status DeviceProblem::runOnGpu(ring_context *context) {
   results[1].dims = 3;
   ring_visibility visibility = mask.init();
 
-  RING_TRY(ring_begin(context, size, distance + 1, 42, nullptr));
+  RING_TRY(ring_begin(context, size, slots(), 42, nullptr));
   auto rounds = [&]() -> ring_status {
     RING_TRY(ring_device_begin(context));
     ring_tensor on[3], resultsOn[2], ids[2];
@@ -192,6 +191,8 @@ double DeviceProblem::error() const {
     for (int64_t h = 0; h < fake.heads; ++h)
       for (int64_t i = 0; i < queries; ++i) {
         int64_t row = (b * fake.heads + h) * queries + i;
+        if (skipped.count(row))
+          continue;
         int64_t kvHead = h / (fake.heads / fake.kvHeads);
         std::vector<double> acc(fake.valueDepth, 0);
         double sum = 0;

@@ -12,6 +12,9 @@
 #include "../VisibilityCases.h"
 #include "FakeDriver.h"
 
+#include <cmath>
+#include <set>
+
 namespace ring::test {
 
 /// The runtime opens the fake driver as its virtual GPU, which is as new.
@@ -47,6 +50,7 @@ struct DeviceProblem {
   std::vector<float> query, key, value; ///< [batch][heads][positions][depth]
   std::vector<float> out, lse;          ///< results
   std::vector<float> sumOfKeys;         ///< of what each rank on a CPU saw
+  std::set<int64_t> skipped;            ///< rows that nobody computes
 
   /// Fills the inputs.
   void fill();
@@ -58,6 +62,9 @@ struct DeviceProblem {
   int64_t pairs(int64_t rank, int64_t round) const;
 
 private:
+  int32_t slots() const {
+    return std::min(distance + 1, static_cast<int32_t>(ranks) - 1);
+  }
   std::vector<float> shard(const std::vector<float> &whole,
                            const std::vector<LayoutEntry> &layout, int64_t rank,
                            int64_t length, int64_t heads, int64_t depth) const;
