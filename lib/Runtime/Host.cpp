@@ -56,6 +56,35 @@ static std::string openDevices(ring_host &host, const char *devices) {
   return message;
 }
 
+/// Makes the transport nccl. A message where it cannot be had.
+static std::string openNccl(ring_host &host) {
+  for (const auto &context : host.contexts)
+    if (!context->gpu.device)
+      return "rank " + std::to_string(context->rank) +
+             " has no GPU, nccl needs one for each rank";
+  const auto &contexts = host.contexts;
+  const Device &first = *contexts[0]->gpu.device;
+  for (size_t a = 0; a < contexts.size(); ++a)
+    for (size_t b = 0; b < a; ++b) {
+      const Device &ofA = *contexts[a]->gpu.device;
+      const Device &ofB = *contexts[b]->gpu.device;
+      std::string ranks =
+          "ranks " + std::to_string(b) + " and " + std::to_string(a);
+      if (&ofA.driver != &ofB.driver)
+        return ranks + " have GPUs of different kinds, nccl needs one kind";
+      if (ofA.ordinal == ofB.ordinal)
+        return ranks + " both have " + ofA.text() +
+               ", nccl needs a GPU for each rank";
+    }
+  std::string message;
+  host.nccl = ring::nccl::loadLibrary(first.driver.isVirtual, message);
+  host.ncclRanks.resize(contexts.size());
+  if (host.options.sm_margin == 0)
+    for (const auto &context : contexts)
+      context->gpu.margin = kNcclMultiprocessors;
+  return message;
+}
+
 /// Message where the options are not ones that a host can have.
 static std::string checkOptions(const ring_host_options &options) {
   if (options.ranks < 1)
@@ -67,7 +96,8 @@ static std::string checkOptions(const ring_host_options &options) {
   if (!(options.deadline >= 0))
     return "a deadline of " + formatSeconds(options.deadline) +
            ", expected 0 s (the default) or more";
-  if (options.transport && std::strcmp(options.transport, "threads") != 0)
+  if (options.transport && std::strcmp(options.transport, "threads") != 0 &&
+      std::strcmp(options.transport, "nccl") != 0)
     return std::string("'") + options.transport +
            "' is no transport, expected threads or nccl";
   return "";
@@ -94,6 +124,9 @@ ring_host *ring_host_create(const ring_host_options *options, char *error,
           std::make_unique<ring_context>(rank, options->ranks, *host->pool,
                                          options->trace != 0, host->origin));
     message = openDevices(*host, options->devices);
+    if (message.empty() && options->transport &&
+        std::strcmp(options->transport, "nccl") == 0)
+      message = openNccl(*host);
   }
   if (!message.empty()) {
     if (error && error_bytes)
@@ -110,6 +143,8 @@ void ring_host_destroy(ring_host *host) {
   // used: nobody could be joined, nothing freed.
   if (host && host->process != getpid()) {
     static_cast<void>(host->pool.release());
+    for (NcclRank &rank : host->ncclRanks)
+      static_cast<void>(rank.communicator.release());
     for (const auto &context : host->contexts) {
       static_cast<void>(context->gpu.kernels.release());
       static_cast<void>(context->gpu.device.release());
@@ -140,6 +175,37 @@ Result ring_host::checkProcess() const {
   return {RING_ERROR_USAGE, "the host was created in process " +
                                 std::to_string(process) +
                                 ", a forked process has to create its own"};
+}
+
+Result ring_host::createTransports(
+    const Fault &fault, std::vector<std::unique_ptr<Transport>> &transports) {
+  int32_t size = options.ranks;
+  transports = createThreadsTransports(size, options.deadline, fault);
+  if (!nccl)
+    return {};
+  if (fault.kind == Fault::Kind::Swap)
+    return {RING_ERROR_USAGE, "RING_FAULT asks for swap, which nccl cannot do"};
+  NcclStart start;
+  start.library = nccl;
+  start.ranks = size;
+  // One that failed takes the others with it: all connect again.
+  bool connected =
+      std::all_of(ncclRanks.begin(), ncclRanks.end(), [](const NcclRank &rank) {
+        return rank.communicator && rank.communicator->isConnected();
+      });
+  if (!connected && size > 1) {
+    for (NcclRank &rank : ncclRanks)
+      rank.communicator.reset();
+    ring::nccl::ncclResult_t code = nccl->getUniqueId(&start.id);
+    if (code != ring::nccl::ncclSuccess)
+      return {RING_ERROR_DEVICE, std::string("NCCL: ncclGetUniqueId: ") +
+                                     nccl->getErrorString(code)};
+  }
+  for (int32_t rank = 0; rank < size; ++rank)
+    transports[rank] =
+        createNcclTransport(std::move(transports[rank]), start, ncclRanks[rank],
+                            rank, options.deadline, fault);
+  return {};
 }
 
 void ring_host::beginRun() {
@@ -195,8 +261,10 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   Clock::time_point called = Clock::now();
   if (!host->insideFunction)
     host->beginRun();
-  std::vector<std::unique_ptr<Transport>> transports =
-      createThreadsTransports(size, host->options.deadline, fault);
+  std::vector<std::unique_ptr<Transport>> transports;
+  if (Result result = host->createTransports(fault, transports);
+      result.failed())
+    return host->conclude(result);
   for (int32_t rank = 0; rank < size; ++rank)
     host->contexts[rank]->reset(std::move(transports[rank]));
 

@@ -262,16 +262,15 @@ Result Device::waitFor(CUstream stream, CUevent event) {
   return check(driver.streamWaitEvent(stream, event, 0), "cuStreamWaitEvent");
 }
 
-Result Device::drain(double deadline) {
-  auto end = Clock::now() + std::chrono::duration<double>(deadline);
+Result Device::drain(const Watch &watch) {
   for (CUstream stream : {compute, transfers}) {
-    // A kernel, or a peer, that never ends must not keep the host.
+    // Not cuStreamSynchronize: a kernel, or a peer, that never ends must not
+    // keep the host.
     CUresult code;
     for (int64_t polls = 0;
          (code = driver.streamQuery(stream)) == CUDA_ERROR_NOT_READY; ++polls) {
-      if (Clock::now() > end)
-        return {RING_ERROR_TIMEOUT,
-                text() + " was not done within " + formatSeconds(deadline)};
+      if (Result result = watch(); result.failed())
+        return result;
       if (polls > 100)
         std::this_thread::sleep_for(std::chrono::microseconds(20));
     }

@@ -78,8 +78,8 @@ public:
   /// What is enqueued on `stream` from now on waits for `event`.
   Result waitFor(cuda::CUstream stream, cuda::CUevent event);
 
-  /// Waits until both streams are empty, no longer than the deadline.
-  Result drain(double deadline);
+  /// Waits until both streams are empty, or `watch` ends the wait.
+  Result drain(const Watch &watch);
   /// Gives back what was allocated since the last call: the streams are empty,
   /// and no peer reads from it.
   void release();

@@ -193,12 +193,8 @@ ring_status ring_device_finish(ring_context *context, ring_status status) {
   context->trace.wait(device.text(), called, Clock::now());
   if (!result.failed())
     result = context->program->timeline.report();
-  if (result.failed()) {
-    // What is still in use must not be allocated again.
-    if (result.status == RING_ERROR_TIMEOUT)
-      device.giveUp(result.message);
+  if (result.failed())
     context->fail(result);
-  }
   context->transport->useDevice(nullptr, nullptr);
   context->program.reset();
   return context->status;

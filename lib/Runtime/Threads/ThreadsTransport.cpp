@@ -140,7 +140,7 @@ public:
   void fail(const Failure &failure) override;
   std::optional<Failure> failure() const override;
   Result useDevice(Device *device, Timeline *timeline) override;
-  Result drain() override { return device->drain(ring->deadline); }
+  Result drain() override;
   int64_t buffersAllocated() const override {
     return deviceBuffers + hostSlots.allocated();
   }
@@ -277,6 +277,15 @@ Result ThreadsTransport::useDevice(Device *used, Timeline *timeline) {
   deviceSlots =
       used ? std::make_unique<DeviceSlots>(*used, *timeline, slots) : nullptr;
   return {};
+}
+
+Result ThreadsTransport::drain() {
+  Result result = device->drain(
+      deadlineWatch(ring->deadline, device->text() + " was not done"));
+  // What it still uses must not be allocated again.
+  if (result.status == RING_ERROR_TIMEOUT)
+    device->giveUp(result.message);
+  return result;
 }
 
 Result ThreadsTransport::start(const Transfer &transfer,

@@ -119,7 +119,7 @@ TEST_F(DeviceFailureTest, ProgramsOfAnotherTarget) {
 TEST_F(DeviceFailureTest, ImagesThatDoNotRun) {
   fakeState().capability = 75;
   Host host(options(3, "vgpu"));
-  EXPECT_NE(run(host).find("GPU 0 (fake) of sm_75 runs none of the kernel's "
+  EXPECT_NE(run(host).find(" (fake) of sm_75 runs none of the kernel's "
                            "images: vgpu for sm_80"),
             std::string::npos);
   fakeState().capability = 90;
@@ -175,8 +175,8 @@ TEST_F(DeviceFailureTest, Faults) {
   {
     ScopedVariable fault("RING_FAULT", "drop:rank=1,transfer=2");
     std::string message = run(host);
-    EXPECT_NE(message.find("transfer 2 from rank 1 did not arrive within "
-                           "0.5 s: rank 1 has not sent to rank 2"),
+    // Rank 2, or one that meanwhile waits for it to end.
+    EXPECT_NE(message.find(" within 0.5 s: rank 1 has not sent to rank 2"),
               std::string::npos)
         << message;
   }

@@ -14,12 +14,13 @@ using namespace ring;
 using namespace ring::test;
 
 ring_host_options FakeGpus::options(int32_t ranks, const char *devices,
-                                    double deadline) {
+                                    double deadline, const char *transport) {
   ring_host_options options{};
   options.ranks = ranks;
   options.threads = 2;
   options.deadline = deadline;
   options.devices = devices;
+  options.transport = transport;
   return options;
 }
 

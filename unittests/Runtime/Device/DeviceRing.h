@@ -23,7 +23,8 @@ protected:
   FakeGpus() : library("RING_VGPU_LIBRARY", RING_FAKE_DRIVER) { resetFake(); }
 
   static ring_host_options options(int32_t ranks, const char *devices,
-                                   double deadline = 20);
+                                   double deadline = 20,
+                                   const char *transport = nullptr);
 
 private:
   ScopedVariable library;

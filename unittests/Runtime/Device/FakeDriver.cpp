@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 
 using namespace ring::test;
 using namespace ring::cuda;
@@ -33,7 +32,12 @@ struct Block {
 };
 } // namespace
 
-static std::recursive_mutex mutex; // guards all below
+std::recursive_mutex &ring::test::fakeMutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
+// The mutex guards all below.
 static std::map<CUdeviceptr, Block> blocks;
 static std::map<int, int> streamCounts, eventCounts, launchCounts;
 static thread_local CUcontext current = nullptr;
@@ -44,7 +48,7 @@ FakeState &ring::test::fakeState() {
 }
 
 void ring::test::resetFake() {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   fakeState() = FakeState();
   streamCounts.clear();
   eventCounts.clear();
@@ -59,7 +63,7 @@ static int deviceOf(CUcontext context) {
 /// Writes a call down; the code that it returns.
 static CUresult enter(const char *name, CUstream stream = nullptr,
                       CUevent event = nullptr, int64_t count = 0) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   auto *ofStream = reinterpret_cast<Stream *>(stream);
   auto *ofEvent = reinterpret_cast<Event *>(event);
   fakeState().calls.push_back({deviceOf(current), name,
@@ -79,7 +83,7 @@ static const Block *find(CUdeviceptr address, size_t bytes) {
 
 static CUresult copy(CUdeviceptr to, bool toDevice, CUdeviceptr from,
                      bool fromDevice, size_t bytes) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   if ((toDevice && !find(to, bytes)) || (fromDevice && !find(from, bytes)))
     return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(reinterpret_cast<void *>(to),
@@ -143,7 +147,7 @@ CUresult cuFuncSetAttribute(CUfunction, int, int) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction, unsigned gridX, unsigned gridY, unsigned,
                         unsigned, unsigned, unsigned, unsigned, CUstream stream,
                         void **parameters, void **) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   CUresult code = enter("cuLaunchKernel", stream, nullptr, gridX * gridY);
   int device = deviceOf(current);
   if (code == CUDA_SUCCESS)
@@ -153,7 +157,7 @@ CUresult cuLaunchKernel(CUfunction, unsigned gridX, unsigned gridY, unsigned,
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   if (CUresult code = enter("cuMemAlloc"))
     return code;
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -165,7 +169,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   if (!blocks.erase(address))
     return CUDA_ERROR_INVALID_VALUE;
   std::free(reinterpret_cast<void *>(address));
@@ -198,7 +202,7 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext toContext,
                            CUdeviceptr from, CUcontext fromContext,
                            size_t bytes, CUstream stream) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   if (CUresult code = enter("cuMemcpyPeerAsync", stream))
     return code;
   const Block *target = find(to, bytes), *source = find(from, bytes);
@@ -227,7 +231,7 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *rows, CUstream stream) {
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
                          CUstream stream) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   enter("cuMemsetD8Async", stream);
   if (!find(to, bytes))
     return CUDA_ERROR_INVALID_VALUE;
@@ -236,7 +240,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
 }
 CUresult cuPointerGetAttribute(void *value, int attribute,
                                CUdeviceptr address) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   const Block *block = find(address, 1);
   if (!block)
     return CUDA_ERROR_INVALID_VALUE;
@@ -248,7 +252,7 @@ CUresult cuPointerGetAttribute(void *value, int attribute,
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   int device = deviceOf(current);
   *stream =
       reinterpret_cast<CUstream>(new Stream{device, streamCounts[device]++});
@@ -268,7 +272,7 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return enter("cuStreamWaitEvent", stream, event);
 }
 CUresult cuEventCreate(CUevent *event, unsigned) {
-  std::lock_guard<std::recursive_mutex> lock(mutex);
+  std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   int device = deviceOf(current);
   *event = reinterpret_cast<CUevent>(new Event{device, eventCounts[device]++});
   return CUDA_SUCCESS;

@@ -19,6 +19,7 @@
 #include "ring/Runtime/Device.h"
 
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -67,11 +68,14 @@ struct FakeState {
   std::vector<FakeCall> calls;
   std::vector<FakePair> pairs;
   std::vector<FakeItem> items;
-  std::map<int, int> lastLaunch;       ///< by device
+  std::map<int, int> lastLaunch; ///< by device
+  int ncclVersion = 22809;
+  int64_t ncclAborts = 0;
   int64_t allocations = 0, blocks = 0; ///< of device memory: calls, alive
 };
 
-/// Changed between runs only.
+/// Changed between runs only, and by calls with `fakeMutex`.
+std::recursive_mutex &fakeMutex();
 FakeState &fakeState();
 /// As at the start of the process.
 void resetFake();
