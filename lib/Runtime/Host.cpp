@@ -34,19 +34,78 @@ static int32_t coreCount() {
   return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+/// Gives the ranks their devices. A message where one cannot be had.
+static std::string openDevices(ring_host &host, const char *devices) {
+  std::vector<DeviceChoice> choices;
+  if (Result result = parseDevices(devices, host.options.ranks, choices);
+      result.failed())
+    return result.message;
+  std::string message;
+  for (const auto &context : host.contexts) {
+    const DeviceChoice &choice = choices[context->rank];
+    if (!choice.isGpu())
+      continue;
+    RankDevice &gpu = context->gpu;
+    gpu.device =
+        Device::open(choice, context->rank, *context->account.get(), message);
+    if (!gpu.device)
+      return message;
+    gpu.kernels = std::make_unique<Kernels>(*gpu.device);
+    gpu.margin = std::max(0, host.options.sm_margin);
+  }
+  return message;
+}
+
+/// Makes the transport nccl. A message where it cannot be had.
+static std::string openNccl(ring_host &host) {
+  for (const auto &context : host.contexts)
+    if (!context->gpu.device)
+      return "rank " + std::to_string(context->rank) +
+             " has no GPU, nccl needs one for each rank";
+  const auto &contexts = host.contexts;
+  const Device &first = *contexts[0]->gpu.device;
+  for (size_t a = 0; a < contexts.size(); ++a)
+    for (size_t b = 0; b < a; ++b) {
+      const Device &ofA = *contexts[a]->gpu.device;
+      const Device &ofB = *contexts[b]->gpu.device;
+      std::string ranks =
+          "ranks " + std::to_string(b) + " and " + std::to_string(a);
+      if (&ofA.driver != &ofB.driver)
+        return ranks + " have GPUs of different kinds, nccl needs one kind";
+      if (ofA.ordinal == ofB.ordinal)
+        return ranks + " both have " + ofA.text() +
+               ", nccl needs a GPU for each rank";
+    }
+  std::string message;
+  host.nccl = ring::nccl::loadLibrary(first.driver.isVirtual, message);
+  host.ncclRanks.resize(contexts.size());
+  if (host.options.sm_margin == 0)
+    for (const auto &context : contexts)
+      context->gpu.margin = kNcclMultiprocessors;
+  return message;
+}
+
+/// Message where the options are not ones that a host can have.
+static std::string checkOptions(const ring_host_options &options) {
+  if (options.ranks < 1)
+    return "a ring of " + std::to_string(options.ranks) +
+           " ranks, expected at least 1";
+  if (options.threads < 0)
+    return "a pool of " + std::to_string(options.threads) +
+           " threads, expected 0 (one per core) or more";
+  if (!(options.deadline >= 0))
+    return "a deadline of " + formatSeconds(options.deadline) +
+           ", expected 0 s (the default) or more";
+  if (options.transport && std::strcmp(options.transport, "threads") != 0 &&
+      std::strcmp(options.transport, "nccl") != 0)
+    return std::string("'") + options.transport +
+           "' is no transport, expected threads or nccl";
+  return "";
+}
+
 ring_host *ring_host_create(const ring_host_options *options, char *error,
                             size_t error_bytes) {
-  std::string message;
-  if (options->ranks < 1)
-    message = "a ring of " + std::to_string(options->ranks) +
-              " ranks, expected at least 1";
-  else if (options->threads < 0)
-    message = "a pool of " + std::to_string(options->threads) +
-              " threads, expected 0 (one per core) or more";
-  else if (!(options->deadline >= 0))
-    message = "a deadline of " + formatSeconds(options->deadline) +
-              ", expected 0 s (the default) or more";
-
+  std::string message = checkOptions(*options);
   std::unique_ptr<ring_host> host;
   if (message.empty()) {
     host = std::make_unique<ring_host>();
@@ -59,30 +118,50 @@ ring_host *ring_host_create(const ring_host_options *options, char *error,
                                : std::min(options->deadline, kLongestDeadline);
     host->pool = Pool::create(host->options.threads, message);
   }
+  if (message.empty()) {
+    for (int32_t rank = 0; rank < options->ranks; ++rank)
+      host->contexts.push_back(
+          std::make_unique<ring_context>(rank, options->ranks, *host->pool,
+                                         options->trace != 0, host->origin));
+    message = openDevices(*host, options->devices);
+    if (message.empty() && options->transport &&
+        std::strcmp(options->transport, "nccl") == 0)
+      message = openNccl(*host);
+  }
   if (!message.empty()) {
     if (error && error_bytes)
       std::snprintf(error, error_bytes, "%s", message.c_str());
     return nullptr;
   }
-  for (int32_t rank = 0; rank < options->ranks; ++rank)
-    host->contexts.push_back(std::make_unique<ring_context>(
-        rank, options->ranks, *host->pool, options->trace != 0, host->origin));
   if (error && error_bytes)
     *error = '\0';
   return host.release();
 }
 
 void ring_host_destroy(ring_host *host) {
-  // In a forked child the workers do not exist: nobody could be joined.
-  if (host && host->process != getpid())
+  // In a forked child the workers do not exist, and contexts of GPUs cannot be
+  // used: nobody could be joined, nothing freed.
+  if (host && host->process != getpid()) {
     static_cast<void>(host->pool.release());
+    for (NcclRank &rank : host->ncclRanks)
+      static_cast<void>(rank.communicator.release());
+    for (const auto &context : host->contexts) {
+      static_cast<void>(context->gpu.kernels.release());
+      static_cast<void>(context->gpu.device.release());
+    }
+  }
   delete host;
 }
 
 void ring_host_trim(ring_host *host) {
   host->account->freeKept();
-  for (const auto &context : host->contexts)
+  for (const auto &context : host->contexts) {
     context->account->freeKept();
+    if (context->gpu.device) {
+      context->gpu.kernels->clear();
+      context->gpu.device->trim();
+    }
+  }
 }
 
 int32_t ring_host_ranks(const ring_host *host) { return host->options.ranks; }
@@ -98,10 +177,44 @@ Result ring_host::checkProcess() const {
                                 ", a forked process has to create its own"};
 }
 
+Result ring_host::createTransports(
+    const Fault &fault, std::vector<std::unique_ptr<Transport>> &transports) {
+  int32_t size = options.ranks;
+  transports = createThreadsTransports(size, options.deadline, fault);
+  if (!nccl)
+    return {};
+  if (fault.kind == Fault::Kind::Swap)
+    return {RING_ERROR_USAGE, "RING_FAULT asks for swap, which nccl cannot do"};
+  NcclStart start;
+  start.library = nccl;
+  start.ranks = size;
+  // One that failed takes the others with it: all connect again.
+  bool connected =
+      std::all_of(ncclRanks.begin(), ncclRanks.end(), [](const NcclRank &rank) {
+        return rank.communicator && rank.communicator->isConnected();
+      });
+  if (!connected && size > 1) {
+    for (NcclRank &rank : ncclRanks)
+      rank.communicator.reset();
+    ring::nccl::ncclResult_t code = nccl->getUniqueId(&start.id);
+    if (code != ring::nccl::ncclSuccess)
+      return {RING_ERROR_DEVICE, std::string("NCCL: ncclGetUniqueId: ") +
+                                     nccl->getErrorString(code)};
+  }
+  for (int32_t rank = 0; rank < size; ++rank)
+    transports[rank] =
+        createNcclTransport(std::move(transports[rank]), start, ncclRanks[rank],
+                            rank, options.deadline, fault);
+  return {};
+}
+
 void ring_host::beginRun() {
   account->beginRun();
-  for (const auto &context : contexts)
+  for (const auto &context : contexts) {
     context->account->beginRun();
+    if (context->gpu.device)
+      context->gpu.device->beginRun();
+  }
 }
 
 /// Raises the balances to those of the `index`-th program of the run that has
@@ -148,8 +261,10 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   Clock::time_point called = Clock::now();
   if (!host->insideFunction)
     host->beginRun();
-  std::vector<std::unique_ptr<Transport>> transports =
-      createThreadsTransports(size, host->options.deadline, fault);
+  std::vector<std::unique_ptr<Transport>> transports;
+  if (Result result = host->createTransports(fault, transports);
+      result.failed())
+    return host->conclude(result);
   for (int32_t rank = 0; rank < size; ++rank)
     host->contexts[rank]->reset(std::move(transports[rank]));
 
@@ -175,9 +290,12 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
     threads[rank].join();
 
   // All threads are gone: nobody reads any more what a failed rank held.
-  for (const auto &context : host->contexts)
+  for (const auto &context : host->contexts) {
     if (context->status != RING_OK)
       context->account->freeBlocks();
+    if (context->gpu.device)
+      context->gpu.device->release();
+  }
 
   ++host->runs;
   for (size_t i = 0; i < host->contexts[0]->visiblePairs.size(); ++i)

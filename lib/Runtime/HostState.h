@@ -10,6 +10,7 @@
 #define RING_RUNTIME_HOSTSTATE_H
 
 #include "Context.h"
+#include "NCCL/NcclTransport.h"
 #include "Pool.h"
 #include "ring/Runtime/Host.h"
 
@@ -17,13 +18,16 @@
 #include <string>
 #include <vector>
 
-/// All ranks live here: the transport is `threads`.
+/// All ranks live here, as threads.
 struct ring_host {
   ring_host_options options; ///< defaults filled in
   int64_t process;           ///< that created it, and has the pool's threads
   ring::runtime::Clock::time_point origin = ring::runtime::Clock::now();
   std::unique_ptr<ring::runtime::Pool> pool;
   std::vector<std::unique_ptr<ring_context>> contexts; ///< by rank
+  /// NULL: the transport is `threads`.
+  const ring::nccl::Library *nccl = nullptr;
+  std::vector<ring::runtime::NcclRank> ncclRanks; ///< gone before the contexts
   std::string error;
   int64_t runs = 0;
   double seconds = 0;
@@ -38,6 +42,10 @@ struct ring_host {
     error = std::move(result.message);
     return result.status;
   }
+  /// For one run. RING_ERROR_DEVICE or RING_ERROR_USAGE.
+  ring::runtime::Result createTransports(
+      const ring::runtime::Fault &fault,
+      std::vector<std::unique_ptr<ring::runtime::Transport>> &transports);
   /// What accounts have kept, and nothing of late has used, is freed.
   void beginRun();
   /// RING_ERROR_USAGE in a process forked after the host was created.
