@@ -137,8 +137,9 @@ private:
   Values transform(Values s);
   Values mask(Values s);
   Values softmax(Values s, State &state);
-  void accumulate(Values p, State &state, Value stage, bool spare);
+  void accumulate(Values p, State &state, Value stage);
   Value hasNonFinite(Value stage);
+  Values spareHiddenRows(Values acc, Value stage);
 
   RowInfo rowInfo(int64_t tile, int64_t half);
   Values keyInfo(int64_t tile);
@@ -153,7 +154,10 @@ private:
   Value nonFiniteCode(Value bits);
   Value finitePart(Value bits);
   Values weights(const Values &p, int64_t rowTile, int64_t step);
-  Values valuesOf(Value stage, int64_t step, int64_t pair);
+  Values valuesOf(Value base, int64_t step, int64_t pair);
+  /// The same for a pair known at run time, in the tile at `offset`.
+  Values valuesAt(Value offset, int64_t step, Value pair);
+  Value effectOf(Value codes);
 
   // States.
   State identity();
@@ -706,6 +710,26 @@ Values AttentionKernel::valuesOf(Value base, int64_t step, int64_t pair) {
   return registers;
 }
 
+Values AttentionKernel::valuesAt(Value offset, int64_t step, Value pair) {
+  SharedTile values = plan.values();
+  auto place = [&](const LanePlace &lane, int64_t row, Value chunk) {
+    Value address = b.add(offset, dynamicOffset(values, b.add(lane.row, row),
+                                                b.add(chunk, lane.bit)));
+    return sharedAt(lane.extraBytes ? b.add(address, lane.extraBytes)
+                                    : address);
+  };
+  if (!isF32())
+    return b.loadMatrices(place(valuePlace, 16 * step, b.shl(pair, 1)),
+                          /*transposed=*/true);
+  Values registers;
+  for (int64_t tile : {0, 1})
+    for (const LanePlace &lane : {valuePlace, valuePlaceNext})
+      registers.push_back(
+          b.load(b.getI32Type(),
+                 place(lane, 8 * step, b.add(b.shl(pair, 2), 2 * tile))));
+  return registers;
+}
+
 //===----------------------------------------------------------------------===//
 // One tile
 //===----------------------------------------------------------------------===//
@@ -857,8 +881,8 @@ Values AttentionKernel::softmax(Values s, State &state) {
 
 // A value that is not finite, seen by some rows of a tile only: 0 * Inf would
 // be NaN for the others. Then V is multiplied without these values, and what
-// they do to a row is counted by a second product of "sees" (1 or 0) and a code
-// for each of them, in f32 exactly: fewer than 128 keys are in a tile.
+// they do to a row is counted by a product of "sees" (1 or 0) and a code for
+// each of them, in f32 exactly: at most 127 keys are in a tile.
 static constexpr float kCodeOfInfinity = 1, kCodeOfNegative = 128,
                        kCodeOfNaN = 16384;
 
@@ -935,73 +959,104 @@ Value AttentionKernel::hasNonFinite(Value stage) {
   return b.voteAny(found);
 }
 
+/// Adds to acc what the tile's infinities and NaNs do to the rows that see
+/// them, and takes them out of the tile. All threads of the block take part.
+Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
+  int64_t steps = plan.keyTile / (isF32() ? 8 : 16);
+  SharedTile values = plan.values();
+  Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  Values visible = mask(Values(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1)));
+  for (Value &x : visible)
+    x = b.fmax(x, b.f32(0)); // hidden: -inf
+  SmallVector<Values> seen;
+  for (int64_t step = 0; step < steps; ++step)
+    for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+      seen.push_back(weights(visible, tile, step));
+
+  // The rare path is kept small rather than fast: a loop over pairs of value
+  // tiles, whose places in shared memory the registers do not know.
+  acc = b.loop(
+      b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
+      [&](Value pair, ValueRange carried) {
+        Values codes(8 * plan.rowTiles, b.f32(0));
+        for (int64_t step = 0; step < steps; ++step) {
+          Values code;
+          for (Value bits : valuesAt(offset, step, pair))
+            code.push_back(nonFiniteCode(bits));
+          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+            for (int64_t which = 0; which < 2; ++which) {
+              auto counts = codes.begin() + 4 * (2 * tile + which);
+              // Small whole numbers: exact, in tf32 too.
+              Values sum = b.mma(productKind(),
+                                 seen[step * plan.rowTiles + tile],
+                                 ArrayRef(code).slice(2 * which, 2),
+                                 Values(counts, counts + 4));
+              llvm::copy(sum, counts);
+            }
+        }
+        Values next(carried);
+        for (int64_t column = 0; column < plan.valueTiles(); ++column)
+          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+            for (int64_t i = 0; i < 4; ++i) {
+              Value &x = next[accIndex(tile, column) + i];
+              Value effect =
+                  effectOf(codes[4 * (2 * tile + column % 2) + i]);
+              x = b.select(b.equal(pair, b.i32(column / 2)), b.fadd(x, effect),
+                           x);
+            }
+        return next;
+      });
+  b.barrier();
+  b.loop(thread, b.i32(values.bytes() / SharedTile::kChunkBytes),
+         b.i32(plan.threads()), [&](Value chunk) {
+           Value place = sharedAt(
+               b.add(offset, b.mul(chunk, SharedTile::kChunkBytes)));
+           for (int64_t word = 0; word < 4; ++word) {
+             Value address = b.at(place, b.i32(4 * word));
+             b.store(finitePart(b.load(b.getI32Type(), address)), address);
+           }
+         });
+  b.barrier();
+  return acc;
+}
+
+/// What the counted codes add to an accumulator.
+Value AttentionKernel::effectOf(Value codes) {
+  Value rest = codes;
+  auto holds = [&](float unit) -> Value {
+    Value count = LLVM::FFloorOp::create(b, b.fmul(rest, b.f32(1 / unit)));
+    rest = b.fma(count, b.f32(-unit), rest);
+    return b.compare(arith::CmpFPredicate::OGT, count, b.f32(0));
+  };
+  Value zero = b.f32(0);
+  Value nan = b.select(holds(kCodeOfNaN), b.f32(std::nanf("")), zero);
+  Value negative =
+      b.select(holds(kCodeOfNegative), b.negativeInfinity(), zero);
+  Value positive =
+      b.select(holds(kCodeOfInfinity),
+               b.f32(std::numeric_limits<float>::infinity()), zero);
+  return b.fadd(b.fadd(positive, negative), nan);
+}
+
 /// acc += P V.
-void AttentionKernel::accumulate(Values p, State &state, Value stage,
-                                 bool spare) {
+void AttentionKernel::accumulate(Values p, State &state, Value stage) {
   int64_t steps = plan.keyTile / (isF32() ? 8 : 16);
   Value base = sharedAt(
       b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
-  SmallVector<Values> a;
-  for (int64_t step = 0; step < steps; ++step)
+  for (int64_t step = 0; step < steps; ++step) {
+    SmallVector<Values> a;
     for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
       a.push_back(weights(p, tile, step));
-  SmallVector<Values> seen;
-  if (spare) {
-    Values ones(p.size(), b.f32(1));
-    Values visible = mask(ones);
-    for (Value &x : visible)
-      x = b.select(b.compare(arith::CmpFPredicate::OEQ, x, b.f32(1)), b.f32(1),
-                   b.f32(0));
-    for (int64_t step = 0; step < steps; ++step)
-      for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-        seen.push_back(weights(visible, tile, step));
-  }
-  for (int64_t pair = 0; pair < plan.valueTiles() / 2; ++pair) {
-    Values codes(8 * plan.rowTiles, b.f32(0));
-    for (int64_t step = 0; step < steps; ++step) {
-      Values v = valuesOf(base, step, pair), code;
-      if (spare)
-        for (Value &bits : v) {
-          code.push_back(nonFiniteCode(bits));
-          bits = finitePart(bits);
-        }
+    for (int64_t pair = 0; pair < plan.valueTiles() / 2; ++pair) {
+      Values v = valuesOf(base, step, pair);
       for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
         for (int64_t which = 0; which < 2; ++which) {
           size_t at = accIndex(tile, 2 * pair + which);
           Values c(state.acc.begin() + at, state.acc.begin() + at + 4);
-          c = product(a[step * plan.rowTiles + tile],
-                      ArrayRef(v).slice(2 * which, 2), c);
+          c = product(a[tile], ArrayRef(v).slice(2 * which, 2), c);
           llvm::copy(c, state.acc.begin() + at);
-          if (!spare)
-            continue;
-          auto counts = codes.begin() + 4 * (2 * tile + which);
-          Values sum(counts, counts + 4);
-          // Small whole numbers: exact, in tf32 too.
-          sum = b.mma(productKind(), seen[step * plan.rowTiles + tile],
-                      ArrayRef(code).slice(2 * which, 2), sum);
-          llvm::copy(sum, counts);
         }
     }
-    if (!spare)
-      continue;
-    Value infinity = b.f32(std::numeric_limits<float>::infinity());
-    auto countOf = [&](Value &rest, float unit) -> Value {
-      Value count = LLVM::FFloorOp::create(b, b.fmul(rest, b.f32(1 / unit)));
-      rest = b.fma(count, b.f32(-unit), rest);
-      return b.compare(arith::CmpFPredicate::OGT, count, b.f32(0));
-    };
-    for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-      for (int64_t which = 0; which < 2; ++which)
-        for (int64_t i = 0; i < 4; ++i) {
-          Value rest = codes[4 * (2 * tile + which) + i];
-          Value isNaN = countOf(rest, kCodeOfNaN);
-          Value isNegative = countOf(rest, kCodeOfNegative);
-          Value isPositive = countOf(rest, kCodeOfInfinity);
-          Value &x = state.acc[accIndex(tile, 2 * pair + which) + i];
-          x = b.fadd(x, b.select(isPositive, infinity, b.f32(0)));
-          x = b.fadd(x, b.select(isNegative, b.negativeInfinity(), b.f32(0)));
-          x = b.fadd(x, b.select(isNaN, b.f32(std::nanf("")), b.f32(0)));
-        }
   }
 }
 
@@ -1059,19 +1114,15 @@ State AttentionKernel::visitKeys(State state) {
         s = b.choose(
             partial, [&] { return mask(s); }, [&] { return s; });
         Values p = softmax(s, state);
-        auto accumulated = [&](bool spare) {
-          State result = state;
-          accumulate(p, result, stage, spare);
-          return result.acc;
-        };
         Value spare = b.choose(
             partial, [&]() -> Values { return {hasNonFinite(stage)}; },
             [&]() -> Values {
               return {arith::ConstantOp::create(b, b.getBoolAttr(false))};
             })[0];
         state.acc = b.choose(
-            spare, [&] { return accumulated(/*spare=*/true); },
-            [&] { return accumulated(/*spare=*/false); });
+            spare, [&] { return spareHiddenRows(state.acc, stage); },
+            [&] { return state.acc; });
+        accumulate(p, state, stage);
 
         Values yielded = state.flat();
         for (int64_t s = 1; s < stages; ++s)

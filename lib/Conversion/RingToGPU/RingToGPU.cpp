@@ -45,6 +45,8 @@ struct ConvertRingToGPUPass
 
 private:
   LogicalResult convert(func::FuncOp function);
+  /// A copy of a rank function, for ranks on a GPU, and told to what runs it.
+  func::FuncOp cloneForDevice(func::FuncOp function);
   LogicalResult convert(func::FuncOp function, Attention &attention);
   /// The kernel for the rounds of `attention`, and its plan.
   FailureOr<std::pair<SymbolRefAttr, GPUTilePlan>>
@@ -477,6 +479,23 @@ LogicalResult ConvertRingToGPUPass::convert(func::FuncOp function) {
   return failure(left.wasInterrupted());
 }
 
+func::FuncOp ConvertRingToGPUPass::cloneForDevice(func::FuncOp function) {
+  ModuleOp module = getOperation();
+  auto copy = cast<func::FuncOp>(function->clone());
+  copy.setName((function.getName() + "_gpu").str());
+  SymbolTable(module).insert(copy, std::next(Block::iterator(function)));
+  module.walk([&](Operation *op) {
+    StringRef callee;
+    if (auto run = dyn_cast<HostRunOp>(op))
+      callee = run.getCallee();
+    else if (auto call = dyn_cast<mlir::ring::CallOp>(op))
+      callee = call.getCallee();
+    if (callee == function.getName())
+      op->setAttr(kDeviceCalleeAttrName, FlatSymbolRefAttr::get(copy));
+  });
+  return copy;
+}
+
 void ConvertRingToGPUPass::runOnOperation() {
   limits = ChipLimits::of(chip);
   if (!limits) {
@@ -489,6 +508,9 @@ void ConvertRingToGPUPass::runOnOperation() {
   for (auto function : getOperation().getOps<func::FuncOp>())
     if (RankProgram::isRankFunction(function))
       functions.push_back(function);
+  if (mixed)
+    for (func::FuncOp &function : functions)
+      function = cloneForDevice(function);
   for (func::FuncOp function : functions)
     if (failed(convert(function)))
       return signalPassFailure();

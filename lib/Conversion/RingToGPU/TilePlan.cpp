@@ -84,7 +84,7 @@ std::optional<GPUTilePlan> mlir::ring::planTiles(const AttentionShape &shape,
     // The code for a score region is repeated for each score of a thread.
     if (shape.hasScoreRegion && rowTiles > 1)
       continue;
-    for (int64_t keyTile : {128, 64, 32, 16}) {
+    for (int64_t keyTile : {64, 32, 16}) {
       if (shape.hasScoreRegion && keyTile > 32)
         continue;
       for (int64_t stages : {2, 1}) {

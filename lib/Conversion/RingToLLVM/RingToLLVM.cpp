@@ -560,6 +560,27 @@ LogicalResult FunctionLowering::lower(HostGatherOp op) {
   return moved;
 }
 
+/// Calls the rank function of `op`, ring.host.run or ring.call, with a context
+/// and what is given to it. Where there is one for GPUs the context decides.
+static Value callRankFunction(ImplicitLocOpBuilder &b, Operation *op,
+                              StringRef callee, ValueRange operands,
+                              llvm::function_ref<Value()> device) {
+  auto onDevice = op->getAttrOfType<FlatSymbolRefAttr>(kDeviceCalleeAttrName);
+  Type status = b.getI32Type();
+  if (!onDevice)
+    return func::CallOp::create(b, callee, TypeRange(status), operands)
+        .getResult(0);
+  auto type = b.getFunctionType(operands.getTypes(), status);
+  Value cpu = func::ConstantOp::create(
+      b, type, FlatSymbolRefAttr::get(b.getContext(), callee));
+  Value gpu = func::ConstantOp::create(b, type, onDevice);
+  Value isCPU = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, device(),
+      arith::ConstantOp::create(b, b.getI32IntegerAttr(RING_DEVICE_CPU)));
+  Value chosen = arith::SelectOp::create(b, isCPU, cpu, gpu);
+  return func::CallIndirectOp::create(b, chosen, operands).getResult(0);
+}
+
 /// The part of a stack that belongs to local rank `index`, in the type of the
 /// rank function's argument. (Not a subview: those refuse empty dimensions.)
 static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
@@ -599,6 +620,10 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   runtime.setInsertionPointToEnd(&body.front());
   Value local = runtime.call("ring_local_index", runtime.getI32Type(),
                              body.getArgument(0));
+  Value device;
+  if (op->hasAttr(kDeviceCalleeAttrName))
+    device = runtime.call("ring_device", runtime.getI32Type(),
+                          body.getArgument(0));
   if (runtime.hasClash())
     return failure();
   inner.setInsertionPointToEnd(&body.front());
@@ -616,9 +641,9 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
       value = memref::CastOp::create(inner, type, value);
     operands.push_back(value);
   }
-  auto call = func::CallOp::create(inner, callee.getName(),
-                                   TypeRange(inner.getI32Type()), operands);
-  func::ReturnOp::create(inner, call.getResults());
+  Value status = callRankFunction(inner, op, callee.getName(), operands,
+                                  [&] { return device; });
+  func::ReturnOp::create(inner, status);
 
   b.checkedCall("ring_host_run",
                 {b.context(), b.i32(op.getRanks()), functionAddress(b, body),
@@ -638,9 +663,9 @@ LogicalResult FunctionLowering::lower(mlir::ring::CallOp op) {
     operands.push_back(value.getType() == type
                            ? value
                            : memref::CastOp::create(b, type, value));
-  auto call = func::CallOp::create(b, callee.getName(),
-                                   TypeRange(b.getI32Type()), operands);
-  b.check(call.getResult(0));
+  b.check(callRankFunction(b, op, callee.getName(), operands, [&] {
+    return b.call("ring_device", b.getI32Type(), b.context());
+  }));
   op.erase();
   return success();
 }
