@@ -50,6 +50,7 @@ struct ring_context {
       : rank(rank), size(size), pool(pool), trace(traced, origin) {}
 
   const int32_t rank, size;
+  int32_t localIndex = 0; ///< among the ranks of the process
   ring::runtime::Pool &pool;
   ring::runtime::AccountHandle account; ///< any thread
   ring::runtime::RankCounters counters;

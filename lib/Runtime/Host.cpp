@@ -57,7 +57,8 @@ static std::string openDevices(ring_host &host, const char *devices) {
 }
 
 /// Makes the transport nccl. A message where it cannot be had.
-static std::string openNccl(ring_host &host) {
+static std::string openNccl(ring_host &host,
+                            const std::optional<WorldPlace> &place) {
   for (const auto &context : host.contexts)
     if (!context->gpu.device)
       return "rank " + std::to_string(context->rank) +
@@ -78,11 +79,20 @@ static std::string openNccl(ring_host &host) {
     }
   std::string message;
   host.nccl = ring::nccl::loadLibrary(first.driver.isVirtual, message);
+  if (!host.nccl)
+    return message;
   host.ncclRanks.resize(contexts.size());
   if (host.options.sm_margin == 0)
     for (const auto &context : contexts)
       context->gpu.margin = kNcclMultiprocessors;
+  if (place)
+    message = World::join(*place, *host.nccl, host.options.deadline, host.world)
+                  .message;
   return message;
+}
+
+static bool wantsNccl(const ring_host_options &options) {
+  return options.transport && std::strcmp(options.transport, "nccl") == 0;
 }
 
 /// Message where the options are not ones that a host can have.
@@ -96,8 +106,8 @@ static std::string checkOptions(const ring_host_options &options) {
   if (!(options.deadline >= 0))
     return "a deadline of " + formatSeconds(options.deadline) +
            ", expected 0 s (the default) or more";
-  if (options.transport && std::strcmp(options.transport, "threads") != 0 &&
-      std::strcmp(options.transport, "nccl") != 0)
+  if (options.transport && !wantsNccl(options) &&
+      std::strcmp(options.transport, "threads") != 0)
     return std::string("'") + options.transport +
            "' is no transport, expected threads or nccl";
   return "";
@@ -118,16 +128,26 @@ ring_host *ring_host_create(const ring_host_options *options, char *error,
                                : std::min(options->deadline, kLongestDeadline);
     host->pool = Pool::create(host->options.threads, message);
   }
+  std::optional<WorldPlace> place;
+  if (message.empty() && wantsNccl(*options))
+    message = findPlace(place).message;
+  if (message.empty() && place && place->size != options->ranks)
+    message = "a ring of " + std::to_string(options->ranks) +
+              " ranks in a world of " + std::to_string(place->size) +
+              " processes";
   if (message.empty()) {
-    for (int32_t rank = 0; rank < options->ranks; ++rank)
+    int32_t first = place ? place->rank : 0;
+    int32_t count = place ? 1 : options->ranks;
+    for (int32_t i = 0; i < count; ++i) {
       host->contexts.push_back(
-          std::make_unique<ring_context>(rank, options->ranks, *host->pool,
+          std::make_unique<ring_context>(first + i, options->ranks, *host->pool,
                                          options->trace != 0, host->origin));
+      host->contexts.back()->localIndex = i;
+    }
     message = openDevices(*host, options->devices);
-    if (message.empty() && options->transport &&
-        std::strcmp(options->transport, "nccl") == 0)
-      message = openNccl(*host);
   }
+  if (message.empty() && wantsNccl(*options))
+    message = openNccl(*host, place);
   if (!message.empty()) {
     if (error && error_bytes)
       std::snprintf(error, error_bytes, "%s", message.c_str());
@@ -143,6 +163,7 @@ void ring_host_destroy(ring_host *host) {
   // used: nobody could be joined, nothing freed.
   if (host && host->process != getpid()) {
     static_cast<void>(host->pool.release());
+    static_cast<void>(host->world.release());
     for (NcclRank &rank : host->ncclRanks)
       static_cast<void>(rank.communicator.release());
     for (const auto &context : host->contexts) {
@@ -166,7 +187,7 @@ void ring_host_trim(ring_host *host) {
 
 int32_t ring_host_ranks(const ring_host *host) { return host->options.ranks; }
 int32_t ring_host_local_ranks(const ring_host *host) {
-  return host->options.ranks;
+  return host->localRanks();
 }
 
 Result ring_host::checkProcess() const {
@@ -179,32 +200,54 @@ Result ring_host::checkProcess() const {
 
 Result ring_host::createTransports(
     const Fault &fault, std::vector<std::unique_ptr<Transport>> &transports) {
-  int32_t size = options.ranks;
-  transports = createThreadsTransports(size, options.deadline, fault);
-  if (!nccl)
+  if (!nccl) {
+    transports =
+        createThreadsTransports(options.ranks, options.deadline, fault);
     return {};
+  }
   if (fault.kind == Fault::Kind::Swap)
     return {RING_ERROR_USAGE, "RING_FAULT asks for swap, which nccl cannot do"};
   NcclStart start;
   start.library = nccl;
-  start.ranks = size;
-  // One that failed takes the others with it: all connect again.
+  start.ranks = options.ranks;
+  std::vector<std::unique_ptr<Meeting>> meetings;
+  if (Result result = meet(start, meetings); result.failed())
+    return result;
+  for (int32_t i = 0; i < localRanks(); ++i)
+    transports.push_back(createNcclTransport(std::move(meetings[i]), start,
+                                             ncclRanks[i], firstRank() + i,
+                                             options.deadline, fault));
+  return {};
+}
+
+/// Where the ranks here begin, end and fail with all others, and the id of
+/// their communicators where one is missing: then all connect again.
+Result ring_host::meet(NcclStart &start,
+                       std::vector<std::unique_ptr<Meeting>> &meetings) {
   bool connected =
       std::all_of(ncclRanks.begin(), ncclRanks.end(), [](const NcclRank &rank) {
         return rank.communicator && rank.communicator->isConnected();
       });
-  if (!connected && size > 1) {
-    for (NcclRank &rank : ncclRanks)
-      rank.communicator.reset();
-    ring::nccl::ncclResult_t code = nccl->getUniqueId(&start.id);
-    if (code != ring::nccl::ncclSuccess)
-      return {RING_ERROR_DEVICE, std::string("NCCL: ncclGetUniqueId: ") +
-                                     nccl->getErrorString(code)};
+  bool anew = !connected;
+  if (world) {
+    meetings.emplace_back();
+    Result result = world->beginRun(connected, start, anew, meetings.back());
+    if (result.failed())
+      return result;
+  } else {
+    for (auto &transport :
+         createThreadsTransports(options.ranks, options.deadline, {}))
+      meetings.push_back(std::move(transport));
+    if (anew && options.ranks > 1) {
+      ring::nccl::ncclResult_t code = nccl->getUniqueId(&start.id);
+      if (code != ring::nccl::ncclSuccess)
+        return {RING_ERROR_DEVICE, std::string("NCCL: ncclGetUniqueId: ") +
+                                       nccl->getErrorString(code)};
+    }
   }
-  for (int32_t rank = 0; rank < size; ++rank)
-    transports[rank] =
-        createNcclTransport(std::move(transports[rank]), start, ncclRanks[rank],
-                            rank, options.deadline, fault);
+  for (NcclRank &rank : ncclRanks)
+    if (anew)
+      rank.communicator.reset();
   return {};
 }
 
@@ -265,29 +308,30 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   if (Result result = host->createTransports(fault, transports);
       result.failed())
     return host->conclude(result);
-  for (int32_t rank = 0; rank < size; ++rank)
-    host->contexts[rank]->reset(std::move(transports[rank]));
+  int32_t count = host->localRanks();
+  for (int32_t i = 0; i < count; ++i)
+    host->contexts[i]->reset(std::move(transports[i]));
 
-  std::unique_ptr<Thread[]> threads(new Thread[size]);
-  for (int32_t rank = 0; rank < size; ++rank) {
-    ring_context *context = host->contexts[rank].get();
-    int code = threads[rank].start(
-        "ring-rank-" + std::to_string(rank), [context, body, environment] {
-          AccountScope scope(context->account.get());
-          context->finish(body(context, environment));
-        });
+  std::unique_ptr<Thread[]> threads(new Thread[count]);
+  for (int32_t i = 0; i < count; ++i) {
+    ring_context *context = host->contexts[i].get();
+    int code = threads[i].start("ring-rank-" + std::to_string(context->rank),
+                                [context, body, environment] {
+                                  AccountScope scope(context->account.get());
+                                  context->finish(body(context, environment));
+                                });
     if (code) {
       context->fail(
           {RING_ERROR_MEMORY,
            std::string("cannot start its thread: ") + std::strerror(code)});
       // The peers may wait for all ranks that will never come.
-      for (int32_t absent = rank; absent < size; ++absent)
+      for (int32_t absent = i; absent < count; ++absent)
         host->contexts[absent]->transport->abandon(/*wait=*/false);
       break;
     }
   }
-  for (int32_t rank = 0; rank < size; ++rank)
-    threads[rank].join();
+  for (int32_t i = 0; i < count; ++i)
+    threads[i].join();
 
   // All threads are gone: nobody reads any more what a failed rank held.
   for (const auto &context : host->contexts) {
@@ -395,7 +439,7 @@ int32_t ring_host_write_trace(const ring_host *host, const char *path) {
     return 0;
   std::fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", file);
   for (const auto &context : host->contexts) {
-    std::fputs(context->rank == 0 ? "\n" : ",\n", file);
+    std::fputs(context->localIndex == 0 ? "\n" : ",\n", file);
     context->trace.write(file, context->rank);
   }
   std::fputs("\n]}\n", file);

@@ -68,7 +68,7 @@ int32_t ring_rank(const ring_context *context) { return context->rank; }
 int32_t ring_size(const ring_context *context) { return context->size; }
 
 int32_t ring_local_index(const ring_context *context) {
-  return context->rank; // every rank of a host lives in its process
+  return context->localIndex;
 }
 
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,

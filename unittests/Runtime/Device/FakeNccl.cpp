@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A send is done at the end of its group, a receive when it is asked about and
-// the data is there: so whoever does not ask reads what was there before.
+// A send is done at once, a receive when it is asked about and the data is
+// there: so whoever does not ask reads what was there before. Between processes
+// messages are files, in the folder that RING_FAKE_NCCL names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +16,11 @@
 
 #include "../../../lib/Runtime/NCCL/NcclLibrary.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <map>
 
 using namespace ring::nccl;
@@ -29,12 +33,65 @@ struct Receive {
   size_t bytes;
   int from;
 };
-/// What the ranks of one id share.
-struct Group {
-  int ranks = 0, arrived = 0;
-  std::map<std::pair<int, int>, std::deque<std::vector<char>>> mail;
+/// What the ranks of one id share, here or in files.
+class Group {
+public:
+  void join(int number, int ofRanks, int rank) {
+    id = number;
+    ranks = ofRanks;
+    send(rank, -1, {});
+  }
+  bool isComplete() {
+    for (int rank = 0; rank < ranks; ++rank)
+      if (!has(rank, -1))
+        return false;
+    return true;
+  }
+  void send(int from, int to, const std::vector<char> &bytes);
+  bool has(int from, int to);
+  std::vector<char> take(int from, int to);
+
+private:
+  std::string path(int from, int to, int number) const {
+    return std::string(folder) + "/" + std::to_string(id) + "." +
+           std::to_string(from) + "." + std::to_string(to) + "." +
+           std::to_string(number);
+  }
+
+  const char *folder = std::getenv("RING_FAKE_NCCL");
+  int id = 0, ranks = 0;
+  using Way = std::pair<int, int>;
+  std::map<Way, int> sent, taken;
+  std::map<Way, std::deque<std::vector<char>>> mail;
 };
 } // namespace
+
+void Group::send(int from, int to, const std::vector<char> &bytes) {
+  if (!folder) {
+    mail[{from, to}].push_back(bytes);
+    return;
+  }
+  std::string name = path(from, to, sent[{from, to}]++), other = name + "~";
+  std::ofstream(other, std::ios::binary).write(bytes.data(), bytes.size());
+  std::rename(other.c_str(), name.c_str()); // it appears as a whole
+}
+
+bool Group::has(int from, int to) {
+  if (!folder)
+    return !mail[{from, to}].empty();
+  return std::ifstream(path(from, to, taken[{from, to}])).good();
+}
+
+std::vector<char> Group::take(int from, int to) {
+  std::vector<char> bytes;
+  if (!folder) {
+    bytes = std::move(mail[{from, to}].front());
+    mail[{from, to}].pop_front();
+    return bytes;
+  }
+  std::ifstream file(path(from, to, taken[{from, to}]++), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 namespace ring::nccl {
 struct ncclComm {
@@ -54,17 +111,16 @@ static thread_local ncclComm_t grouped = nullptr;
 static ncclResult_t progress(ncclComm &comm) {
   if (comm.error != ncclSuccess)
     return comm.error;
-  if (comm.group->arrived < comm.group->ranks)
+  if (!comm.group->isComplete())
     return ncclInProgress;
   while (!comm.receives.empty()) {
-    const Receive &receive = comm.receives.front();
-    auto &mail = comm.group->mail[{receive.from, comm.rank}];
-    if (mail.empty())
+    const Receive receive = comm.receives.front();
+    if (!comm.group->has(receive.from, comm.rank))
       return ncclInProgress;
-    if (mail.front().size() != receive.bytes)
+    std::vector<char> bytes = comm.group->take(receive.from, comm.rank);
+    if (bytes.size() != receive.bytes)
       return comm.error = ncclInvalidUsage;
-    std::memcpy(receive.to, mail.front().data(), receive.bytes);
-    mail.pop_front();
+    std::memcpy(receive.to, bytes.data(), bytes.size());
     comm.receives.pop_front();
   }
   return ncclSuccess;
@@ -92,8 +148,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks,
   int number;
   std::memcpy(&number, id.internal, sizeof(number));
   Group &group = groups[number];
-  group.ranks = ranks;
-  ++group.arrived;
+  group.join(number, ranks, rank);
   *comm = new ncclComm{&group, rank, {}};
   return ncclInProgress;
 }
@@ -115,7 +170,7 @@ ncclResult_t ncclSend(const void *data, size_t count, int type, int peer,
   if (type != ncclUint8)
     return ncclInvalidUsage;
   auto *bytes = static_cast<const char *>(data);
-  comm->group->mail[{comm->rank, peer}].emplace_back(bytes, bytes + count);
+  comm->group->send(comm->rank, peer, {bytes, bytes + count});
   fakeState().calls.push_back({comm->rank, "ncclSend", 1, -1, int64_t(count)});
   grouped = comm;
   return ncclSuccess;
