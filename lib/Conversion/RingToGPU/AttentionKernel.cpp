@@ -110,6 +110,11 @@ private:
   // Shared memory.
   Value sharedAt(Value byteOffset) { return b.at(shared, byteOffset); }
   Value dynamicOffset(const SharedTile &tile, Value row, Value chunk);
+  /// Of the `index`-th chunk, row by row.
+  Value linearOffset(const SharedTile &tile, Value index) {
+    return dynamicOffset(tile, b.udiv(index, tile.chunks()),
+                         b.urem(index, tile.chunks()));
+  }
   /// The address that a lane gives to ldmatrix, or where it reads: chunk
   /// `chunk` + bit (of the lane) of row `row` + laneRow.
   struct LanePlace {
@@ -938,12 +943,13 @@ Value AttentionKernel::finitePart(Value bits) {
 /// True for a warp iff the tile of V holds a NaN or an infinity.
 Value AttentionKernel::hasNonFinite(Value stage) {
   Format format = formatOf(spec.element);
-  Value base = b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset());
+  SharedTile values = plan.values();
+  Value base = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
   Value found = b.loop(
-      lane, b.i32(plan.values().bytes() / SharedTile::kChunkBytes), b.i32(32),
+      lane, b.i32(values.rows() * values.chunks()), b.i32(32),
       arith::ConstantOp::create(b, b.getBoolAttr(false)).getResult(),
-      [&](Value chunk, ValueRange carried) -> Values {
-        Value place = b.add(base, b.mul(chunk, SharedTile::kChunkBytes));
+      [&](Value index, ValueRange carried) -> Values {
+        Value place = b.add(base, linearOffset(values, index));
         Value any = carried[0];
         for (Value word : elementsOf(
                  b, b.load(VectorType::get({4}, b.getI32Type()),
@@ -1007,10 +1013,9 @@ Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
         return next;
       });
   b.barrier();
-  b.loop(thread, b.i32(values.bytes() / SharedTile::kChunkBytes),
-         b.i32(plan.threads()), [&](Value chunk) {
-           Value place = sharedAt(
-               b.add(offset, b.mul(chunk, SharedTile::kChunkBytes)));
+  b.loop(thread, b.i32(values.rows() * values.chunks()),
+         b.i32(plan.threads()), [&](Value index) {
+           Value place = sharedAt(b.add(offset, linearOffset(values, index)));
            for (int64_t word = 0; word < 4; ++word) {
              Value address = b.at(place, b.i32(4 * word));
              b.store(finitePart(b.load(b.getI32Type(), address)), address);

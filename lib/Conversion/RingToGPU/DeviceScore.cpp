@@ -68,9 +68,9 @@ Value DeviceScore::apply(Value x, Value batch, Value head, Value queryPosition,
   Block &block = region->front();
   IRMapping mapping;
   mapping.map(block.getArgument(0), x);
-  for (auto [argument, value] : llvm::zip(
-           block.getArguments().drop_front(),
-           ValueRange{batch, head, queryPosition, keyPosition}))
+  Value indices[] = {batch, head, queryPosition, keyPosition};
+  for (auto [argument, value] :
+       llvm::zip_equal(block.getArguments().drop_front(), indices))
     mapping.map(argument, Value(arith::IndexCastOp::create(
                               b, b.getIndexType(), value)));
   cloneScoreConstants(b, *region, mapping);
