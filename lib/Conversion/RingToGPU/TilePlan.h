@@ -68,7 +68,7 @@ struct GPUTilePlan {
   }
   SharedTile keys() const { return {keyTile, shape.depth, shape.elementBytes}; }
   SharedTile values() const {
-    return {keyTile, shape.valueDepth, shape.elementBytes};
+    return {keyTile, 8 * valueTiles(), shape.elementBytes};
   }
 
   // Shared memory, in this order.
