@@ -66,7 +66,7 @@ bool ring::vgpu::sharedOffset(Warp &warp, const Inst &inst, unsigned lane,
   }
   warp.fault(inst, lane,
              what(kind, bytes) + " of shared memory at offset " +
-                 std::to_string(static_cast<int64_t>(at)) +
+                 std::to_string(static_cast<int64_t>(at << 16) >> 16) +
                  ", out of bounds: the block has " + std::to_string(size) +
                  " bytes");
   return false;
@@ -77,7 +77,7 @@ static std::byte *privateMemory(Warp &warp, const Inst &inst, unsigned lane,
                                 uint64_t address, uint32_t bytes,
                                 DeviceMemory::Access kind) {
   Block &block = warp.block;
-  uint64_t tag = address & kTagMask, at = address & ~kTagMask;
+  uint64_t tag = address & kTagMask, at = (address & ~kTagMask) - kTagMiddle;
   const std::byte *data = nullptr;
   size_t size = 0;
   const char *name = "";
@@ -97,7 +97,7 @@ static std::byte *privateMemory(Warp &warp, const Inst &inst, unsigned lane,
   if (at >= size || bytes > size - at) {
     warp.fault(inst, lane,
                what(kind, bytes) + " of " + name + " at offset " +
-                   std::to_string(static_cast<int64_t>(at << 16) >> 16) +
+                   std::to_string(static_cast<int64_t>(at)) +
                    ", out of bounds: there are " + std::to_string(size));
     return nullptr;
   }
@@ -118,6 +118,8 @@ std::byte *ring::vgpu::globalMemory(Warp &warp, const Inst &inst, unsigned lane,
     warp.fault(inst, lane,
                what(kind, bytes) + " of global memory at " + hex(address) +
                    ": " + why);
+  else
+    warp.block.note(address, bytes, kind, inst);
   return host;
 }
 
@@ -155,6 +157,8 @@ void ring::vgpu::globalMemory(Warp &warp, const Inst &inst, uint32_t lanes,
     std::string why;
     std::byte *all =
         warp.block.launch.memory.access(begin, end - begin, kind, why);
+    if (all)
+      warp.block.note(begin, end - begin, kind, inst);
     for (uint32_t rest = together; rest; rest &= rest - 1) {
       unsigned at = __builtin_ctz(rest);
       // Once more lane by lane, to find the one that is wrong.

@@ -26,6 +26,7 @@ inline constexpr uint64_t kSharedTag = 0xfff1000000000000;
 inline constexpr uint64_t kLocalTag = 0xfff2000000000000;
 inline constexpr uint64_t kParameterTag = 0xfff3000000000000;
 inline constexpr uint64_t kConstantTag = 0xfff4000000000000;
+inline constexpr uint64_t kTagMiddle = 0x800000000000;
 
 } // namespace ring::vgpu
 

@@ -22,8 +22,9 @@ static unsigned threadsOf(const LaunchShape &shape) {
 }
 
 Block::Block(const Launch &launch)
-    : launch(launch), program(launch.program),
-      threads(threadsOf(launch.shape)) {
+    : launch(launch), program(launch.program), threads(threadsOf(launch.shape)),
+      isOneOfSeveral(launch.shape.grid[0] > 1 || launch.shape.grid[1] > 1 ||
+                     launch.shape.grid[2] > 1) {
   unsigned count = (threads + kLanes - 1) / kLanes;
   for (unsigned index = 0; index < count; ++index)
     warps.emplace_back(*this, index);
@@ -37,6 +38,7 @@ std::optional<Fault> Block::run(std::array<uint32_t, 3> blockId) {
   shared.reset(program.staticSharedBytes + launch.shape.dynamicSharedBytes,
                warps.size(), program.cellShift);
   copies.reset(threads);
+  footprint.clear();
   localMemory.assign(size_t(threads) * program.localBytes, std::byte(0xff));
   auto base = reinterpret_cast<uintptr_t>(registers.data());
   std::byte *next = registers.data() + (-base & 63);

@@ -11,6 +11,7 @@
 
 #include "../Machine.h"
 #include "AsyncCopies.h"
+#include "Footprint.h"
 #include "SharedMemory.h"
 #include "Warp.h"
 
@@ -43,6 +44,11 @@ public:
   void onExit();
   void fault(const Warp &warp, const Inst &inst, int lane, std::string message);
   std::string describe(const Inst &inst) const;
+  void note(uint64_t address, uint64_t bytes, DeviceMemory::Access kind,
+            const Inst &inst) {
+    if (isOneOfSeveral)
+      footprint.note(address, bytes, kind, inst);
+  }
 
   const Launch &launch;
   const Program &program;
@@ -50,11 +56,13 @@ public:
   const unsigned threads;
   SharedMemory shared;
   AsyncCopies copies;
+  Footprint footprint; ///< where there are other blocks
   std::byte *local(int64_t thread) {
     return localMemory.data() + thread * program.localBytes;
   }
 
 private:
+  const bool isOneOfSeveral;
   struct Barrier {
     uint32_t expected = 0; ///< threads, 0: all
     uint32_t arrived = 0;  ///< threads

@@ -47,6 +47,14 @@ static bool eachSet(Warp &warp, const Inst &inst, uint32_t maskRegister,
     needed |= masks[lane] & warp.active[lane];
   if (!warp.gather(inst, needed))
     return false;
+  // Mostly there is one set.
+  uint32_t differing = 0;
+  for (unsigned lane = 0; lane < kLanes; ++lane)
+    differing |= (masks[lane] ^ needed) & warp.active[lane];
+  if (!differing && needed == warp.mask) {
+    apply(needed);
+    return true;
+  }
   for (uint32_t rest = warp.mask; rest;) {
     unsigned first = __builtin_ctz(rest);
     uint32_t mask = masks[first];

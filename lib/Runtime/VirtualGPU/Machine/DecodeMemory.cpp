@@ -93,7 +93,7 @@ LogicalResult Decoder::layOutGlobals() {
       data.resize(begin);
       continue;
     }
-    globals[global] = kConstantTag | begin;
+    globals[global] = kConstantTag + kTagMiddle + begin;
   }
   shared = llvm::alignTo(shared, dynamicAlign);
   program.staticSharedBytes = shared;
@@ -327,7 +327,8 @@ FailureOr<bool> Decoder::decodeMemory(Operation *op) {
                                   uint64_t(alloca.getAlignment().value_or(1)));
         uint64_t begin = llvm::alignTo(program.localBytes, align);
         program.localBytes = begin + sizeOf(type) * count.getZExtValue();
-        define(alloca, {assembler.constant(true, kLocalTag | begin)});
+        define(alloca,
+               {assembler.constant(true, kLocalTag + kTagMiddle + begin)});
         return true;
       })
       .Case([&](LLVM::LoadOp load) -> Result {

@@ -270,8 +270,8 @@ LogicalResult Decoder::decodeParameters() {
       memory = llvm::alignTo(memory, std::max<uint64_t>(alignOf(type), 16));
       parameter.offset = memory;
       memory += parameter.bytes;
-      define(argument,
-             {assembler.constant(true, kParameterTag | parameter.offset)});
+      define(argument, {assembler.constant(true, kParameterTag + kTagMiddle +
+                                                     parameter.offset)});
       continue;
     }
     Regs registers;

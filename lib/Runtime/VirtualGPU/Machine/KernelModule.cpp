@@ -31,6 +31,15 @@ public:
 const Program &programOf(const Kernel &kernel) { return kernel.program; }
 } // namespace ring::vgpu
 
+/// "file:line:column", where the location has that.
+static void printPlace(llvm::raw_ostream &os, Location location) {
+  if (auto place = location->findInstanceOf<FileLineColLoc>())
+    os << place.getFilename().getValue() << ":" << place.getLine() << ":"
+       << place.getColumn();
+  else
+    os << location;
+}
+
 struct KernelModule::Content {
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module; ///< reports print its ops
@@ -52,8 +61,9 @@ std::unique_ptr<KernelModule> KernelModule::load(std::string_view image,
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
     llvm::raw_string_ostream os(error);
-    os << (error.empty() ? "" : "\n") << diagnostic.getLocation() << ": "
-       << diagnostic.str();
+    os << (error.empty() ? "" : "\n");
+    printPlace(os, diagnostic.getLocation());
+    os << ": " << diagnostic.str();
     return success();
   });
   // Bytecode has to be aligned.
@@ -130,7 +140,7 @@ std::string ring::vgpu::Block::describe(const Inst &inst) const {
   llvm::raw_string_ostream os(text);
   op->print(os, OpPrintingFlags().skipRegions());
   os << " (";
-  op->getLoc().print(os);
+  printPlace(os, op->getLoc());
   os << ")";
   return text;
 }

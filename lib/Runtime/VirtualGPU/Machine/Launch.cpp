@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -109,33 +110,72 @@ public:
   }
 
 private:
+  std::array<uint32_t, 3> place(uint64_t number) const {
+    const auto &grid = launch.shape.grid;
+    return {static_cast<uint32_t>(number % grid[0]),
+            static_cast<uint32_t>(number / grid[0] % grid[1]),
+            static_cast<uint32_t>(number / grid[0] / grid[1])};
+  }
+
   void work() {
     Block block(launch);
-    const auto &grid = launch.shape.grid;
     for (;;) {
       uint64_t number = next++;
       // Blocks behind a fault need not run; those before it may have one, too.
       if (number >= count || number > firstNumber)
         return;
-      std::optional<Fault> fault =
-          block.run({static_cast<uint32_t>(number % grid[0]),
-                     static_cast<uint32_t>(number / grid[0] % grid[1]),
-                     static_cast<uint32_t>(number / grid[0] / grid[1])});
-      if (!fault)
-        continue;
+      std::optional<Fault> fault = block.run(place(number));
       std::lock_guard<std::mutex> lock(mutex);
-      if (number < firstNumber) {
-        firstNumber = number;
-        first = std::move(fault);
-      }
+      if (fault)
+        report(number, std::move(*fault));
+      else if (count > 1)
+        compare(number, block);
     }
+  }
+
+  void report(uint64_t number, Fault fault) {
+    if (number >= firstNumber)
+      return;
+    firstNumber = number;
+    first = std::move(fault);
+  }
+
+  /// Footprints are compared in the order of blocks, so that the same conflict
+  /// is found in every run.
+  void compare(uint64_t number, Block &block) {
+    waiting[number] = std::move(block.footprint);
+    for (auto it = waiting.begin();
+         it != waiting.end() && it->first == compared;
+         it = waiting.erase(it), ++compared)
+      if (auto conflict = all.add(compared, it->second))
+        report(compared, describe(block, *conflict));
+  }
+
+  Fault describe(const Block &block,
+                 const LaunchFootprint::Conflict &conflict) {
+    static constexpr const char *verbs[] = {"reads", "writes", "updates"};
+    auto other = place(conflict.block);
+    char address[24];
+    std::snprintf(address, sizeof(address), "0x%llx",
+                  static_cast<unsigned long long>(conflict.address));
+    return {launch.program.name, place(compared), -1,
+            block.describe(*conflict.inst),
+            std::string("race: ") + verbs[unsigned(conflict.mine)] +
+                " global memory at " + address + ", which block (" +
+                std::to_string(other[0]) + ", " + std::to_string(other[1]) +
+                ", " + std::to_string(other[2]) + ") also " +
+                verbs[unsigned(conflict.theirs)] +
+                "; nothing orders the blocks of a launch"};
   }
 
   const Launch &launch;
   uint64_t count = 1;
   std::atomic<uint64_t> next{0}, firstNumber{~uint64_t(0)};
-  std::mutex mutex;
+  std::mutex mutex; ///< of what follows
   std::optional<Fault> first;
+  std::map<uint64_t, Footprint> waiting;
+  LaunchFootprint all;
+  uint64_t compared = 0;
 };
 } // namespace
 

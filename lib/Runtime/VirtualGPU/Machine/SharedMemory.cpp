@@ -29,6 +29,7 @@ void SharedMemory::reset(uint32_t bytes, unsigned warpCount,
   stamps.assign(size_t(warps) * cells, 0);
   epochs.assign(warps, 1);
   known.assign(warps, Clock(warps, 0));
+  knownOfAll.assign(warps, 0);
 }
 
 bool SharedMemory::isOrdered(Who who, uint32_t thread, uint32_t epoch) const {
@@ -45,35 +46,84 @@ static std::string byThread(uint32_t thread) {
   return "thread " + std::to_string(thread);
 }
 
+/// Calls `each(cell)` for all cells, four at a time where there are as many:
+/// most accesses are 16 bytes, or several of these.
+template <class Each>
+static inline void eachCell(uint32_t begin, uint32_t end, Each each) {
+  uint32_t cell = begin;
+  for (; end - cell >= 4; cell += 4)
+    for (uint32_t i = 0; i < 4; ++i)
+      each(cell + i);
+#pragma clang loop vectorize(disable)
+  for (; cell < end; ++cell)
+    each(cell);
+}
+
+bool SharedMemory::areWritesKnown(unsigned warp, uint32_t begin,
+                                  uint32_t end) const {
+  const uint32_t most = knownOfAll[warp];
+  const uint32_t *epoch = writeEpochs.data();
+  const uint8_t *state = states.data();
+  uint32_t isUnknown = 0;
+  eachCell(begin, end, [&](uint32_t cell) { isUnknown |= epoch[cell] > most; });
+  eachCell(begin, end,
+           [&](uint32_t cell) { isUnknown |= state[cell] & Pending; });
+  return !isUnknown;
+}
+
+bool SharedMemory::areReadsKnown(unsigned warp, uint32_t begin,
+                                 uint32_t end) const {
+  const uint32_t beyond = (knownOfAll[warp] + 1) << 6;
+  uint32_t isUnknown = 0;
+  for (unsigned reader = 0; reader < warps; ++reader) {
+    const uint32_t *reads = stamps.data() + size_t(reader) * cells;
+    eachCell(begin, end,
+             [&](uint32_t cell) { isUnknown |= reads[cell] >= beyond; });
+  }
+  return !isUnknown;
+}
+
+bool SharedMemory::readCell(Who who, uint32_t cell, bool isAtomic,
+                            std::string &why) const {
+  uint8_t state = states[cell];
+  uint32_t writer = writeThreads[cell];
+  if (state & Pending) {
+    why = "reads " + at(cell, shift) + ", which a cp.async of " +
+          byThread(writer) + " has yet to write: it has not been waited for";
+    return false;
+  }
+  if (!(state & Written)) {
+    why = "reads " + at(cell, shift) +
+          ", which no thread of the block has written";
+    return false;
+  }
+  if ((isAtomic && state & Atomic) || isOrdered(who, writer, writeEpochs[cell]))
+    return true;
+  why = "race: reads " + at(cell, shift) + ", which " + byThread(writer) +
+        " wrote with no barrier between";
+  return false;
+}
+
 bool SharedMemory::read(Who who, uint32_t offset, uint32_t count,
                         std::string &why, bool isAtomic) {
   const uint32_t begin = offset >> shift, end = (offset + count) >> shift;
-  const uint32_t ordered = known[who.warp][who.warp];
+  const uint8_t *state = states.data();
+  uint8_t common = Written;
+  eachCell(begin, end, [&](uint32_t cell) { common &= state[cell]; });
+  if (!common || !areWritesKnown(who.warp, begin, end))
+    for (uint32_t cell = begin; cell < end; ++cell)
+      if (!readCell(who, cell, isAtomic, why))
+        return false;
+  if (isAtomic)
+    return true;
+  // Two lanes that read without an order between them become the whole warp.
+  const uint32_t ordered = (known[who.warp][who.warp] + 1) << 6,
+                 now = epochs[who.warp] << 6;
   uint32_t *reads = &stamp(who.warp, 0);
-  for (uint32_t cell = begin; cell < end; ++cell) {
-    uint8_t state = states[cell];
-    uint32_t writer = writeThreads[cell];
-    if (state & Pending) {
-      why = "reads " + at(cell, shift) + ", which a cp.async of " +
-            byThread(writer) + " has yet to write: it has not been waited for";
-      return false;
-    }
-    if (!(state & Written)) {
-      why = "reads " + at(cell, shift) +
-            ", which no thread of the block has written";
-      return false;
-    }
-    if (isAtomic && state & Atomic)
-      continue;
-    if (!isOrdered(who, writer, writeEpochs[cell])) {
-      why = "race: reads " + at(cell, shift) + ", which " + byThread(writer) +
-            " wrote with no barrier between";
-      return false;
-    }
-    uint32_t old = reads[cell];
-    bool isSeveral = old >> 6 > ordered && (old & 63) != who.lane;
-    reads[cell] = epochs[who.warp] << 6 | (isSeveral ? kWholeWarp : who.lane);
-  }
+  eachCell(begin, end, [&](uint32_t cell) {
+    bool isSeveral = reads[cell] >= ordered && (reads[cell] & 63) != who.lane;
+    reads[cell] = now | (isSeveral ? kWholeWarp : who.lane);
+  });
   return true;
 }
 
@@ -106,35 +156,43 @@ bool SharedMemory::checkWrite(Who who, uint32_t cell, const char *what,
   return true;
 }
 
-void SharedMemory::recordWrite(Who who, uint32_t cell, uint8_t newState) {
-  states[cell] = newState;
-  writeEpochs[cell] = epochs[who.warp];
-  writeThreads[cell] = who.warp * kLanes + who.lane;
+void SharedMemory::recordWrites(Who who, uint32_t begin, uint32_t end,
+                                uint8_t newState) {
+  const uint32_t epoch = epochs[who.warp];
+  const auto thread = static_cast<uint16_t>(who.warp * kLanes + who.lane);
+  uint8_t *state = states.data();
+  uint32_t *writeEpoch = writeEpochs.data();
+  uint16_t *writer = writeThreads.data();
+  eachCell(begin, end, [&](uint32_t cell) { state[cell] = newState; });
+  eachCell(begin, end, [&](uint32_t cell) { writeEpoch[cell] = epoch; });
+  eachCell(begin, end, [&](uint32_t cell) { writer[cell] = thread; });
 }
 
 bool SharedMemory::write(Who who, uint32_t offset, uint32_t count,
                          const std::byte *value, std::string &why,
                          bool isAtomic) {
-  for (uint32_t cell = offset >> shift; cell < (offset + count) >> shift;
-       ++cell) {
-    const std::byte *part = value + ((cell << shift) - offset);
-    // Lanes of one instruction may write the same value to one place.
-    bool isSame = states[cell] & Written &&
-                  writeThreads[cell] / kLanes == who.warp &&
-                  !std::memcmp(data(cell << shift), part, size_t(1) << shift);
-    bool bothAtomic = isAtomic && states[cell] & Atomic;
-    if (!checkWrite(who, cell, "writes", isSame || bothAtomic, why))
-      return false;
-    recordWrite(who, cell, isAtomic ? Written | Atomic : Written);
-  }
+  const uint32_t begin = offset >> shift, end = (offset + count) >> shift;
+  if (!areWritesKnown(who.warp, begin, end) ||
+      !areReadsKnown(who.warp, begin, end))
+    for (uint32_t cell = begin; cell < end; ++cell) {
+      // Lanes of one instruction may write the same value to one place.
+      const std::byte *part = value + ((cell << shift) - offset);
+      bool isSame = states[cell] & Written &&
+                    writeThreads[cell] / kLanes == who.warp &&
+                    !std::memcmp(data(cell << shift), part, size_t(1) << shift);
+      bool bothAtomic = isAtomic && states[cell] & Atomic;
+      if (!checkWrite(who, cell, "writes", isSame || bothAtomic, why))
+        return false;
+    }
+  recordWrites(who, begin, end, isAtomic ? Written | Atomic : Written);
   std::memcpy(data(offset), value, count);
   return true;
 }
 
 bool SharedMemory::atomic(Who who, uint32_t offset, uint32_t count,
                           std::string &why) {
-  for (uint32_t cell = offset >> shift; cell < (offset + count) >> shift;
-       ++cell) {
+  const uint32_t begin = offset >> shift, end = (offset + count) >> shift;
+  for (uint32_t cell = begin; cell < end; ++cell) {
     if (!(states[cell] & (Written | Pending))) {
       why = "reads " + at(cell, shift) +
             ", which no thread of the block has written";
@@ -142,27 +200,26 @@ bool SharedMemory::atomic(Who who, uint32_t offset, uint32_t count,
     }
     if (!checkWrite(who, cell, "updates", states[cell] & Atomic, why))
       return false;
-    recordWrite(who, cell, Written | Atomic);
   }
+  recordWrites(who, begin, end, Written | Atomic);
   return true;
 }
 
 bool SharedMemory::startCopy(Who who, uint32_t offset, uint32_t count,
                              std::string &why) {
-  for (uint32_t cell = offset >> shift; cell < (offset + count) >> shift;
-       ++cell) {
-    if (!checkWrite(who, cell, "overwrites", /*isAllowed=*/false, why))
-      return false;
-    recordWrite(who, cell, Pending);
-  }
+  const uint32_t begin = offset >> shift, end = (offset + count) >> shift;
+  if (!areWritesKnown(who.warp, begin, end) ||
+      !areReadsKnown(who.warp, begin, end))
+    for (uint32_t cell = begin; cell < end; ++cell)
+      if (!checkWrite(who, cell, "overwrites", /*isAllowed=*/false, why))
+        return false;
+  recordWrites(who, begin, end, Pending);
   return true;
 }
 
 void SharedMemory::finishCopy(Who who, uint32_t offset, uint32_t count,
                               const std::byte *value, uint32_t valueBytes) {
-  for (uint32_t cell = offset >> shift; cell < (offset + count) >> shift;
-       ++cell)
-    recordWrite(who, cell, Written);
+  recordWrites(who, offset >> shift, (offset + count) >> shift, Written);
   if (valueBytes)
     std::memcpy(data(offset), value, valueBytes);
   std::memset(data(offset) + valueBytes, 0, count - valueBytes);
@@ -170,6 +227,7 @@ void SharedMemory::finishCopy(Who who, uint32_t offset, uint32_t count,
 
 void SharedMemory::syncWarp(unsigned warp) {
   known[warp][warp] = epochs[warp]++;
+  knownOfAll[warp] = *std::min_element(known[warp].begin(), known[warp].end());
 }
 
 void SharedMemory::arrive(unsigned warp, Clock &clock) {
@@ -182,4 +240,5 @@ void SharedMemory::arrive(unsigned warp, Clock &clock) {
 void SharedMemory::join(unsigned warp, const Clock &clock) {
   for (unsigned other = 0; other < warps; ++other)
     known[warp][other] = std::max(known[warp][other], clock[other]);
+  knownOfAll[warp] = *std::min_element(known[warp].begin(), known[warp].end());
 }

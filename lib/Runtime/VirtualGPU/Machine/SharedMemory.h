@@ -67,10 +67,15 @@ private:
     return stamps[size_t(warp) * cells + cell];
   }
   bool isOrdered(Who who, uint32_t thread, uint32_t epoch) const;
+  /// Without looking at each cell's past: all of [begin, end) were touched in
+  /// epochs that `warp` knows of every warp. False tells nothing.
+  bool areWritesKnown(unsigned warp, uint32_t begin, uint32_t end) const;
+  bool areReadsKnown(unsigned warp, uint32_t begin, uint32_t end) const;
+  bool readCell(Who who, uint32_t cell, bool isAtomic, std::string &why) const;
   /// `isAllowed`: a write before is no race.
   bool checkWrite(Who who, uint32_t cell, const char *what, bool isAllowed,
                   std::string &why);
-  void recordWrite(Who who, uint32_t cell, uint8_t newState);
+  void recordWrites(Who who, uint32_t begin, uint32_t end, uint8_t newState);
 
   uint32_t size = 0, cells = 0;
   unsigned shift = 0, warps = 0;
@@ -81,6 +86,7 @@ private:
   std::vector<uint32_t> stamps; ///< [warp][cell]: last read, epoch << 6 | lane
   std::vector<uint32_t> epochs; ///< [warp]
   std::vector<Clock> known;     ///< [warp]
+  std::vector<uint32_t> knownOfAll; ///< [warp]: the least of known[warp]
 };
 
 } // namespace ring::vgpu
