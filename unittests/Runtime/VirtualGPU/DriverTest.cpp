@@ -97,10 +97,14 @@ float *DriverTest::pinnedFloats(size_t count) {
 }
 
 CUfunction DriverTest::function(const char *name) {
-  CUmodule module = nullptr;
+  CUcontext context = nullptr;
   CUfunction result = nullptr;
-  EXPECT_OK(
-      cuModuleLoadDataEx(&module, "fake: fill add touch", 0, nullptr, nullptr));
+  EXPECT_OK(cuCtxGetCurrent(&context));
+  std::lock_guard<std::mutex> lock(mutex);
+  CUmodule &module = modules[context];
+  if (!module)
+    EXPECT_OK(cuModuleLoadDataEx(&module, "fake: fill add touch", 0, nullptr,
+                                 nullptr));
   EXPECT_OK(cuModuleGetFunction(&result, module, name));
   return result;
 }
