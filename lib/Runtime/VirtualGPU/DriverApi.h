@@ -334,6 +334,9 @@ inline constexpr int kNcclUndefined = INT_MIN;
   X(ncclGroupStart, ())                                                        \
   X(ncclGroupEnd, ())
 
+// Beside the real headers, functions of C cannot be declared twice.
+#ifndef RING_VGPU_NO_FUNCTIONS
+
 #define RING_VGPU_DECLARE(symbol, parameters)                                  \
   extern "C" CUresult symbol parameters;
 RING_VGPU_DRIVER_API(RING_VGPU_DECLARE)
@@ -349,6 +352,8 @@ extern "C" const char *ncclGetLastError(ncclComm_t comm);
 /// calling thread's device where it has one, or else of any; "" where there is
 /// none. The text lives as long as the process.
 extern "C" const char *ring_vgpu_last_report(void);
+
+#endif // RING_VGPU_NO_FUNCTIONS
 
 } // namespace ring::vgpu
 

@@ -34,31 +34,31 @@ static uint64_t readVarInt(const uint8_t *&at) {
   return more == 8 ? value : (value << 8 | first) >> (more + 1);
 }
 
-/// The driver's API gives no size. Text ends with a 0 byte; bytecode is a
-/// header and sections, each of one kind, of which that of the properties is
-/// the last.
+/// The driver's API gives no size. Text ends with a 0 byte. Bytecode is a
+/// header and sections, each of one kind; where it is of a version whose last
+/// section is not that of the properties, a 0 byte has to follow it as well.
 static std::string_view imageOf(const void *data) {
-  const auto *begin = static_cast<const uint8_t *>(data);
-  static const uint8_t magic[] = {'M', 'L', 0xEF, 'R'};
   const char *text = static_cast<const char *>(data);
-  if (std::memcmp(begin, magic, sizeof(magic)) != 0)
+  constexpr char kMagic[] = "ML\xEFR";
+  constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
+  if (std::strncmp(text, kMagic, kMagicBytes) != 0)
     return text;
-  const uint8_t *at = begin + sizeof(magic);
+  const auto *begin = static_cast<const uint8_t *>(data);
+  const uint8_t *at = begin + kMagicBytes;
   readVarInt(at); // The version.
   while (*at++)
     continue; // The producer's name.
-  constexpr uint8_t kProperties = 8;
-  for (uint8_t kind = 0; kind != kProperties;) {
-    kind = *at & 0x7f;
-    bool aligned = *at++ & 0x80;
-    if (kind > kProperties)
-      return {};
+  constexpr uint8_t kProperties = 8, kAligned = 0x80;
+  for (unsigned seen = 0; !(seen >> kProperties & 1);) {
+    uint8_t kind = *at & ~kAligned;
+    if (kind > kProperties || (seen >> kind & 1))
+      break;
+    seen |= 1u << kind;
+    bool isAligned = *at++ & kAligned;
     uint64_t bytes = readVarInt(at);
-    if (aligned) {
-      readVarInt(at);
-      while (*at == 0xCB)
-        ++at; // Padding.
-    }
+    if (isAligned)
+      if (uint64_t alignment = readVarInt(at))
+        at += (alignment - (at - begin) % alignment) % alignment;
     at += bytes;
   }
   return {text, static_cast<size_t>(at - begin)};

@@ -47,6 +47,39 @@ TEST_F(DriverModule, ImagesThatCannotBeLoadedSayWhy) {
   EXPECT_EQ(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
 }
 
+/// The driver finds the end of bytecode by its sections. What follows here is
+/// not part of the image.
+TEST_F(DriverModule, BytecodeTellsItsSize) {
+  auto image = [](const std::vector<int> &bytes) {
+    std::string text = "ML\xEFR\x0DMLIR";
+    text += '\0';
+    for (int byte : bytes)
+      text += static_cast<char>(byte);
+    return text;
+  };
+  auto load = [](const std::string &text) {
+    CUmodule module = nullptr;
+    EXPECT_EQ(cuModuleLoadDataEx(&module, text.c_str(), 0, nullptr, nullptr),
+              CUDA_ERROR_INVALID_IMAGE);
+    return lastImage();
+  };
+  // Sections 1 (two bytes), 4 (of 130 bytes, so a size of two bytes; none of
+  // them is looked at), 0 (empty) and 8 (one byte).
+  std::vector<int> sections = {1, 5, 8, 8, 4, 0x0A, 0x02};
+  sections.insert(sections.end(), 130, 9);
+  for (int byte : {0, 1, 8, 3, 7})
+    sections.push_back(byte);
+  EXPECT_EQ(load(image(sections) + "more"), image(sections));
+  // One that asks for alignment by 16 bytes: the data begins at byte 16.
+  std::vector<int> aligned = {0x85, 5, 33, 0xCB, 0xCB, 0xCB, 0xCB, 1, 2, 8, 1};
+  ASSERT_EQ(image({}).size(), 10u);
+  aligned.erase(aligned.begin() + 3); // Three bytes of padding.
+  EXPECT_EQ(load(image(aligned) + "more"), image(aligned));
+  // An old version, without properties: a kind that comes again ends it.
+  EXPECT_EQ(load(image({1, 3, 7, 0, 1})), image({1, 3, 7, 0, 1}));
+  EXPECT_EQ(load("text"), "text");
+}
+
 TEST_F(DriverModule, AModuleStaysWhileItsKernelsArePending) {
   CUmodule module = nullptr;
   CUfunction f = nullptr;

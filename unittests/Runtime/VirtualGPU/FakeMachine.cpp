@@ -23,12 +23,18 @@ struct Definition {
 };
 std::mutex mutex;
 std::map<std::string, Definition> definitions;
+std::string loadedImage;
 } // namespace
 
 void ring::test::defineKernel(const std::string &name, size_t parameters,
                               FakeKernel body) {
   std::lock_guard<std::mutex> lock(mutex);
   definitions[name] = {parameters, std::move(body)};
+}
+
+std::string ring::test::lastImage() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return loadedImage;
 }
 
 namespace ring::vgpu {
@@ -49,6 +55,10 @@ KernelModule::~KernelModule() = default;
 
 std::unique_ptr<KernelModule> KernelModule::load(std::string_view image,
                                                  std::string &error) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    loadedImage = std::string(image);
+  }
   std::istringstream words{std::string(image)};
   std::string word;
   words >> word;
