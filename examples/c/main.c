@@ -71,7 +71,7 @@ int main(void) {
       lse, lse, 0, {1, kHeads, kLength}, {kHeads * kLength, kLength, 1}};
 
   char message[256];
-  ring_host_options options = {3, 0, 0, 0};
+  ring_host_options options = {.ranks = 3};
   ring_host *host = ring_host_create(&options, message, sizeof(message));
   if (!host) {
     fprintf(stderr, "%s\n", message);

@@ -103,6 +103,17 @@ void Account::remove(BlockHeader *block) {
   release();
 }
 
+void Account::addDeviceBytes(int64_t count) {
+  std::lock_guard<std::mutex> lock(mutex);
+  bytes += count;
+  highest = std::max(highest, bytes);
+}
+
+void Account::removeDeviceBytes(int64_t count) {
+  std::lock_guard<std::mutex> lock(mutex);
+  bytes -= count;
+}
+
 void Account::resetPeak() {
   std::lock_guard<std::mutex> lock(mutex);
   highest = bytes;

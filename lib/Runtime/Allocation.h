@@ -37,6 +37,9 @@ public:
   void *reuse(size_t alignment, int64_t bytes);
   /// Keeps or frees a block that is not used any more.
   void remove(BlockHeader *block);
+  /// Memory of a device, which others allocate and free.
+  void addDeviceBytes(int64_t count);
+  void removeDeviceBytes(int64_t count);
   void resetPeak();
   int64_t peak() const;
   /// Frees what is left: a program that failed returns at once, without freeing

@@ -10,6 +10,7 @@
 #define RING_RUNTIME_CONTEXT_H
 
 #include "Allocation.h"
+#include "Device/DeviceProgram.h"
 #include "Trace.h"
 #include "Transport.h"
 
@@ -49,16 +50,20 @@ struct ring_context {
       : rank(rank), size(size), pool(pool), trace(traced, origin) {}
 
   const int32_t rank, size;
+  int32_t localIndex = 0; ///< among the ranks of the process
   ring::runtime::Pool &pool;
   ring::runtime::AccountHandle account; ///< any thread
   ring::runtime::RankCounters counters;
   ring::runtime::RankTrace trace;
+  ring::runtime::RankDevice gpu; ///< empty on a CPU
 
   /// Makes the context ready for another run.
   void reset(std::unique_ptr<ring::runtime::Transport> fresh);
   /// Records a failure, tells the peers and returns the rank's first bad
   /// status, which every later call returns too.
   ring_status fail(const ring::runtime::Result &result);
+  /// Adds visible pairs to a round of the program that runs (-1: to none).
+  void countPairs(int64_t round, int64_t pairs);
   /// What the rank's body returned, made a failure where it was none but the
   /// rank did not end as it should.
   void finish(ring_status returned);
@@ -71,6 +76,8 @@ struct ring_context {
   /// By program of this run and by round.
   std::vector<std::vector<int64_t>> visiblePairs;
   std::map<ring_ticket, ring::runtime::OpenTransfer> open;
+  /// From ring_device_begin to ring_device_finish.
+  std::unique_ptr<ring::runtime::DeviceProgram> program;
 };
 
 #endif // RING_RUNTIME_CONTEXT_H

@@ -34,19 +34,88 @@ static int32_t coreCount() {
   return std::max(1L, sysconf(_SC_NPROCESSORS_ONLN));
 }
 
+/// Gives the ranks their devices. A message where one cannot be had.
+static std::string openDevices(ring_host &host, const char *devices) {
+  std::vector<DeviceChoice> choices;
+  if (Result result = parseDevices(devices, host.options.ranks, choices);
+      result.failed())
+    return result.message;
+  std::string message;
+  for (const auto &context : host.contexts) {
+    const DeviceChoice &choice = choices[context->rank];
+    if (!choice.isGpu())
+      continue;
+    RankDevice &gpu = context->gpu;
+    gpu.device =
+        Device::open(choice, context->rank, *context->account.get(), message);
+    if (!gpu.device)
+      return message;
+    gpu.kernels = std::make_unique<Kernels>(*gpu.device);
+    gpu.margin = std::max(0, host.options.sm_margin);
+  }
+  return message;
+}
+
+/// Makes the transport nccl. A message where it cannot be had.
+static std::string openNccl(ring_host &host,
+                            const std::optional<WorldPlace> &place) {
+  for (const auto &context : host.contexts)
+    if (!context->gpu.device)
+      return "rank " + std::to_string(context->rank) +
+             " has no GPU, nccl needs one for each rank";
+  const auto &contexts = host.contexts;
+  const Device &first = *contexts[0]->gpu.device;
+  for (size_t a = 0; a < contexts.size(); ++a)
+    for (size_t b = 0; b < a; ++b) {
+      const Device &ofA = *contexts[a]->gpu.device;
+      const Device &ofB = *contexts[b]->gpu.device;
+      std::string ranks =
+          "ranks " + std::to_string(b) + " and " + std::to_string(a);
+      if (&ofA.driver != &ofB.driver)
+        return ranks + " have GPUs of different kinds, nccl needs one kind";
+      if (ofA.ordinal == ofB.ordinal)
+        return ranks + " both have " + ofA.text() +
+               ", nccl needs a GPU for each rank";
+    }
+  std::string message;
+  host.nccl = ring::nccl::loadLibrary(first.driver.isVirtual, message);
+  if (!host.nccl)
+    return message;
+  host.ncclRanks.resize(contexts.size());
+  if (host.options.sm_margin == 0)
+    for (const auto &context : contexts)
+      context->gpu.margin = kNcclMultiprocessors;
+  if (place)
+    message = World::join(*place, *host.nccl, host.options.deadline, host.world)
+                  .message;
+  return message;
+}
+
+static bool wantsNccl(const ring_host_options &options) {
+  return options.transport && std::strcmp(options.transport, "nccl") == 0;
+}
+
+/// Message where the options are not ones that a host can have.
+static std::string checkOptions(const ring_host_options &options) {
+  if (options.ranks < 1)
+    return "a ring of " + std::to_string(options.ranks) +
+           " ranks, expected at least 1";
+  if (options.threads < 0)
+    return "a pool of " + std::to_string(options.threads) +
+           " threads, expected 0 (one per core) or more";
+  if (!(options.deadline >= 0))
+    return "a deadline of " + formatSeconds(options.deadline) +
+           ", expected 0 s (the default) or more";
+  if (options.transport && !wantsNccl(options) &&
+      std::strcmp(options.transport, "threads") != 0)
+    return std::string("'") + options.transport +
+           "' is no transport, expected threads or nccl";
+  return "";
+}
+
 ring_host *ring_host_create(const ring_host_options *options, char *error,
                             size_t error_bytes) {
-  std::string message;
-  if (options->ranks < 1)
-    message = "a ring of " + std::to_string(options->ranks) +
-              " ranks, expected at least 1";
-  else if (options->threads < 0)
-    message = "a pool of " + std::to_string(options->threads) +
-              " threads, expected 0 (one per core) or more";
-  else if (!(options->deadline >= 0))
-    message = "a deadline of " + formatSeconds(options->deadline) +
-              ", expected 0 s (the default) or more";
-
+  std::string message = checkOptions(*options);
   std::unique_ptr<ring_host> host;
   if (message.empty()) {
     host = std::make_unique<ring_host>();
@@ -59,35 +128,66 @@ ring_host *ring_host_create(const ring_host_options *options, char *error,
                                : std::min(options->deadline, kLongestDeadline);
     host->pool = Pool::create(host->options.threads, message);
   }
+  std::optional<WorldPlace> place;
+  if (message.empty() && wantsNccl(*options))
+    message = findPlace(place).message;
+  if (message.empty() && place && place->size != options->ranks)
+    message = "a ring of " + std::to_string(options->ranks) +
+              " ranks in a world of " + std::to_string(place->size) +
+              " processes";
+  if (message.empty()) {
+    int32_t first = place ? place->rank : 0;
+    int32_t count = place ? 1 : options->ranks;
+    for (int32_t i = 0; i < count; ++i) {
+      host->contexts.push_back(
+          std::make_unique<ring_context>(first + i, options->ranks, *host->pool,
+                                         options->trace != 0, host->origin));
+      host->contexts.back()->localIndex = i;
+    }
+    message = openDevices(*host, options->devices);
+  }
+  if (message.empty() && wantsNccl(*options))
+    message = openNccl(*host, place);
   if (!message.empty()) {
     if (error && error_bytes)
       std::snprintf(error, error_bytes, "%s", message.c_str());
     return nullptr;
   }
-  for (int32_t rank = 0; rank < options->ranks; ++rank)
-    host->contexts.push_back(std::make_unique<ring_context>(
-        rank, options->ranks, *host->pool, options->trace != 0, host->origin));
   if (error && error_bytes)
     *error = '\0';
   return host.release();
 }
 
 void ring_host_destroy(ring_host *host) {
-  // In a forked child the workers do not exist: nobody could be joined.
-  if (host && host->process != getpid())
+  // In a forked child the workers do not exist, and contexts of GPUs cannot be
+  // used: nobody could be joined, nothing freed.
+  if (host && host->process != getpid()) {
     static_cast<void>(host->pool.release());
+    static_cast<void>(host->world.release());
+    for (NcclRank &rank : host->ncclRanks)
+      static_cast<void>(rank.communicator.release());
+    for (const auto &context : host->contexts) {
+      static_cast<void>(context->gpu.kernels.release());
+      static_cast<void>(context->gpu.device.release());
+    }
+  }
   delete host;
 }
 
 void ring_host_trim(ring_host *host) {
   host->account->freeKept();
-  for (const auto &context : host->contexts)
+  for (const auto &context : host->contexts) {
     context->account->freeKept();
+    if (context->gpu.device) {
+      context->gpu.kernels->clear();
+      context->gpu.device->trim();
+    }
+  }
 }
 
 int32_t ring_host_ranks(const ring_host *host) { return host->options.ranks; }
 int32_t ring_host_local_ranks(const ring_host *host) {
-  return host->options.ranks;
+  return host->localRanks();
 }
 
 Result ring_host::checkProcess() const {
@@ -98,10 +198,66 @@ Result ring_host::checkProcess() const {
                                 ", a forked process has to create its own"};
 }
 
+Result ring_host::createTransports(
+    const Fault &fault, std::vector<std::unique_ptr<Transport>> &transports) {
+  if (!nccl) {
+    transports =
+        createThreadsTransports(options.ranks, options.deadline, fault);
+    return {};
+  }
+  if (fault.kind == Fault::Kind::Swap)
+    return {RING_ERROR_USAGE, "RING_FAULT asks for swap, which nccl cannot do"};
+  NcclStart start;
+  start.library = nccl;
+  start.ranks = options.ranks;
+  std::vector<std::unique_ptr<Meeting>> meetings;
+  if (Result result = meet(start, meetings); result.failed())
+    return result;
+  for (int32_t i = 0; i < localRanks(); ++i)
+    transports.push_back(createNcclTransport(std::move(meetings[i]), start,
+                                             ncclRanks[i], firstRank() + i,
+                                             options.deadline, fault));
+  return {};
+}
+
+/// Where the ranks here begin, end and fail with all others, and the id of
+/// their communicators where one is missing: then all connect again.
+Result ring_host::meet(NcclStart &start,
+                       std::vector<std::unique_ptr<Meeting>> &meetings) {
+  bool connected =
+      std::all_of(ncclRanks.begin(), ncclRanks.end(), [](const NcclRank &rank) {
+        return rank.communicator && rank.communicator->isConnected();
+      });
+  bool anew = !connected;
+  if (world) {
+    meetings.emplace_back();
+    Result result = world->beginRun(connected, start, anew, meetings.back());
+    if (result.failed())
+      return result;
+  } else {
+    for (auto &transport :
+         createThreadsTransports(options.ranks, options.deadline, {}))
+      meetings.push_back(std::move(transport));
+    if (anew && options.ranks > 1) {
+      ring::nccl::ncclResult_t code = nccl->getUniqueId(&start.id);
+      if (code != ring::nccl::ncclSuccess)
+        return {RING_ERROR_DEVICE, std::string("NCCL: ncclGetUniqueId: ") +
+                                       nccl->getErrorString(code)};
+    }
+  }
+  for (NcclRank &rank : ncclRanks)
+    if (anew)
+      rank.communicator.reset();
+  return {};
+}
+
 void ring_host::beginRun() {
   account->beginRun();
-  for (const auto &context : contexts)
+  for (const auto &context : contexts) {
     context->account->beginRun();
+    if (context->gpu.device)
+      context->gpu.device->beginRun();
+  }
 }
 
 /// Raises the balances to those of the `index`-th program of the run that has
@@ -148,36 +304,42 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
   Clock::time_point called = Clock::now();
   if (!host->insideFunction)
     host->beginRun();
-  std::vector<std::unique_ptr<Transport>> transports =
-      createThreadsTransports(size, host->options.deadline, fault);
-  for (int32_t rank = 0; rank < size; ++rank)
-    host->contexts[rank]->reset(std::move(transports[rank]));
+  std::vector<std::unique_ptr<Transport>> transports;
+  if (Result result = host->createTransports(fault, transports);
+      result.failed())
+    return host->conclude(result);
+  int32_t count = host->localRanks();
+  for (int32_t i = 0; i < count; ++i)
+    host->contexts[i]->reset(std::move(transports[i]));
 
-  std::unique_ptr<Thread[]> threads(new Thread[size]);
-  for (int32_t rank = 0; rank < size; ++rank) {
-    ring_context *context = host->contexts[rank].get();
-    int code = threads[rank].start(
-        "ring-rank-" + std::to_string(rank), [context, body, environment] {
-          AccountScope scope(context->account.get());
-          context->finish(body(context, environment));
-        });
+  std::unique_ptr<Thread[]> threads(new Thread[count]);
+  for (int32_t i = 0; i < count; ++i) {
+    ring_context *context = host->contexts[i].get();
+    int code = threads[i].start("ring-rank-" + std::to_string(context->rank),
+                                [context, body, environment] {
+                                  AccountScope scope(context->account.get());
+                                  context->finish(body(context, environment));
+                                });
     if (code) {
       context->fail(
           {RING_ERROR_MEMORY,
            std::string("cannot start its thread: ") + std::strerror(code)});
       // The peers may wait for all ranks that will never come.
-      for (int32_t absent = rank; absent < size; ++absent)
+      for (int32_t absent = i; absent < count; ++absent)
         host->contexts[absent]->transport->abandon(/*wait=*/false);
       break;
     }
   }
-  for (int32_t rank = 0; rank < size; ++rank)
-    threads[rank].join();
+  for (int32_t i = 0; i < count; ++i)
+    threads[i].join();
 
   // All threads are gone: nobody reads any more what a failed rank held.
-  for (const auto &context : host->contexts)
+  for (const auto &context : host->contexts) {
     if (context->status != RING_OK)
       context->account->freeBlocks();
+    if (context->gpu.device)
+      context->gpu.device->release();
+  }
 
   ++host->runs;
   for (size_t i = 0; i < host->contexts[0]->visiblePairs.size(); ++i)
@@ -277,7 +439,7 @@ int32_t ring_host_write_trace(const ring_host *host, const char *path) {
     return 0;
   std::fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", file);
   for (const auto &context : host->contexts) {
-    std::fputs(context->rank == 0 ? "\n" : ",\n", file);
+    std::fputs(context->localIndex == 0 ? "\n" : ",\n", file);
     context->trace.write(file, context->rank);
   }
   std::fputs("\n]}\n", file);

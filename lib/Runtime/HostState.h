@@ -10,6 +10,7 @@
 #define RING_RUNTIME_HOSTSTATE_H
 
 #include "Context.h"
+#include "NCCL/World.h"
 #include "Pool.h"
 #include "ring/Runtime/Host.h"
 
@@ -17,13 +18,17 @@
 #include <string>
 #include <vector>
 
-/// All ranks live here: the transport is `threads`.
+/// The ranks that live here, as threads: all, or one of a world of processes.
 struct ring_host {
   ring_host_options options; ///< defaults filled in
   int64_t process;           ///< that created it, and has the pool's threads
   ring::runtime::Clock::time_point origin = ring::runtime::Clock::now();
   std::unique_ptr<ring::runtime::Pool> pool;
-  std::vector<std::unique_ptr<ring_context>> contexts; ///< by rank
+  std::vector<std::unique_ptr<ring_context>> contexts; ///< of the ranks here
+  /// NULL: the transport is `threads`.
+  const ring::nccl::Library *nccl = nullptr;
+  std::vector<ring::runtime::NcclRank> ncclRanks; ///< gone before the contexts
+  std::unique_ptr<ring::runtime::World> world;    ///< NULL: all ranks are here
   std::string error;
   int64_t runs = 0;
   double seconds = 0;
@@ -38,6 +43,15 @@ struct ring_host {
     error = std::move(result.message);
     return result.status;
   }
+  int32_t firstRank() const { return contexts.front()->rank; }
+  int32_t localRanks() const { return static_cast<int32_t>(contexts.size()); }
+  /// For one run, of the ranks here.
+  ring::runtime::Result createTransports(
+      const ring::runtime::Fault &fault,
+      std::vector<std::unique_ptr<ring::runtime::Transport>> &transports);
+  ring::runtime::Result
+  meet(ring::runtime::NcclStart &start,
+       std::vector<std::unique_ptr<ring::runtime::Meeting>> &meetings);
   /// What accounts have kept, and nothing of late has used, is freed.
   void beginRun();
   /// RING_ERROR_USAGE in a process forked after the host was created.

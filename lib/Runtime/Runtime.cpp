@@ -30,6 +30,18 @@ void ring_context::reset(std::unique_ptr<Transport> fresh) {
   open.clear();
 }
 
+void ring_context::countPairs(int64_t ofRound, int64_t pairs) {
+  if (ofRound < 0)
+    return;
+  round = ofRound;
+  if (visiblePairs.empty()) // outside ring_begin and ring_end
+    visiblePairs.emplace_back();
+  std::vector<int64_t> &ofProgram = visiblePairs.back();
+  if (static_cast<size_t>(ofRound) >= ofProgram.size())
+    ofProgram.resize(ofRound + 1);
+  ofProgram[ofRound] += pairs;
+}
+
 ring_status ring_context::fail(const Result &result) {
   if (status != RING_OK)
     return status;
@@ -47,6 +59,7 @@ void ring_context::finish(ring_status returned) {
           "the rank function returned status " + std::to_string(returned)});
   else if (stage != Stage::Ended)
     fail({RING_ERROR_USAGE, "the rank function returned before ring_end"});
+  ring_device_finish(this, status); // where the body did not
   transport->abandon(/*wait=*/false);
   counters.buffersAllocated += transport->buffersAllocated();
 }
@@ -55,7 +68,7 @@ int32_t ring_rank(const ring_context *context) { return context->rank; }
 int32_t ring_size(const ring_context *context) { return context->size; }
 
 int32_t ring_local_index(const ring_context *context) {
-  return context->rank; // every rank of a host lives in its process
+  return context->localIndex;
 }
 
 ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
@@ -105,6 +118,13 @@ ring_status ring_end(ring_context *context, ring_status status) {
                                std::to_string(context->open.begin()->first) +
                                " was started and never waited for"});
 
+  // Before peers may free what the rank's GPU still reads.
+  if (context->program) {
+    if (status == RING_OK)
+      status = context->fail({RING_ERROR_USAGE, "ring_end was called before "
+                                                "ring_device_finish"});
+    ring_device_finish(context, status);
+  }
   Clock::time_point called = Clock::now();
   if (status == RING_OK) {
     Result result = context->transport->end();
@@ -115,6 +135,8 @@ ring_status ring_end(ring_context *context, ring_status status) {
   if (status != RING_OK)
     context->transport->abandon(/*wait=*/true);
   context->trace.wait("all ranks to end", called, Clock::now());
+  if (context->gpu.device)
+    context->gpu.device->release();
   context->stage = ring_context::Stage::Ended;
   return status;
 }
@@ -210,6 +232,15 @@ static void issue(ring_context *context, OpenTransfer open,
                                     static_cast<int64_t>(context->open.size()));
 }
 
+/// With a GPU a start meets the sender.
+static void traceStart(ring_context &context, const Transfer &transfer,
+                       Clock::time_point called) {
+  if (context.program)
+    context.trace.wait("the sender of transfer " +
+                           std::to_string(transfer.number),
+                       called, Clock::now());
+}
+
 ring_status ring_permute_start(ring_context *context, int32_t to, int32_t from,
                                int32_t count, const ring_tensor *tensors,
                                ring_ticket *ticket) {
@@ -227,6 +258,7 @@ ring_status ring_permute_start(ring_context *context, int32_t to, int32_t from,
   Transfer transfer{context->issued + 1, to, from};
   Clock::time_point called = Clock::now();
   result = context->transport->start(transfer, group);
+  traceStart(*context, transfer, called);
   if (result.failed())
     return context->fail(result);
   int64_t bytes = groupBytes(group);
@@ -251,6 +283,7 @@ ring_status ring_permute_forward(ring_context *context, int32_t to,
   Transfer transfer{context->issued + 1, to, from};
   Clock::time_point called = Clock::now();
   result = context->transport->forward(transfer, sourceTransfer.transfer);
+  traceStart(*context, transfer, called);
   if (result.failed())
     return context->fail(result);
   // Every transfer delivers the like of what it sends.
@@ -286,7 +319,8 @@ ring_status ring_permute_wait(ring_context *context, ring_ticket ticket,
   if (result.failed())
     return context->fail(result);
 
-  context->trace.transfer(transfer, open.bytes, open.started, arrival.time);
+  if (arrival.time)
+    context->trace.transfer(transfer, open.bytes, open.started, *arrival.time);
   const TensorGroup &tensors = arrival.tensors;
   std::string from = name + " from rank " + std::to_string(transfer.from);
   if (tensors.size() != open.like.size())
@@ -327,16 +361,7 @@ ring_status ring_parallel_for(ring_context *context, const char *name,
   context->counters.launches.fetch_add(1);
   Clock::time_point called = Clock::now();
   context->pool.run(count, body, environment, context->account.get());
-  int64_t visiblePairs = context->account->takeVisiblePairs();
-  if (round >= 0) {
-    context->round = round;
-    if (context->visiblePairs.empty()) // outside ring_begin and ring_end
-      context->visiblePairs.emplace_back();
-    std::vector<int64_t> &ofProgram = context->visiblePairs.back();
-    if (static_cast<size_t>(round) >= ofProgram.size())
-      ofProgram.resize(round + 1);
-    ofProgram[round] += visiblePairs;
-  }
+  context->countPairs(round, context->account->takeVisiblePairs());
   context->trace.compute(name, round, called, Clock::now());
   return RING_OK;
 }

@@ -18,15 +18,17 @@ using namespace ring::runtime;
 namespace {
 
 /// A checked scatter or gather. The local tensor of rank r is
-/// stacked[r, ..., local position, ...].
+/// stacked[r - first rank, ..., local position, ...].
 struct Sharding {
   LayoutView table;
   int32_t dim;
   ring_tensor whole, stacked;
   bool scatter;
 
-  Result check(int32_t ranks) const;
-  void run(int64_t rank) const;
+  int32_t firstRank; ///< of those that `stacked` has
+
+  Result check(int32_t ranks, int32_t localRanks) const;
+  void run(int64_t localIndex) const;
   /// Of the local tensor, padding included.
   int64_t localBytes() const {
     int64_t bytes = stacked.element_bytes;
@@ -36,7 +38,7 @@ struct Sharding {
   }
 
 private:
-  Result checkTensors(int32_t ranks) const;
+  Result checkTensors(int32_t localRanks) const;
   Result checkTable(int32_t ranks) const;
   /// The axes of a part of both tensors, all but `dim`; to: the target.
   std::vector<CopyAxis> otherAxes() const;
@@ -52,7 +54,7 @@ static Result usage(const std::string &message) {
   return {RING_ERROR_USAGE, message};
 }
 
-Result Sharding::checkTensors(int32_t ranks) const {
+Result Sharding::checkTensors(int32_t localRanks) const {
   int32_t bytes = whole.element_bytes;
   if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
     return usage("elements of " + std::to_string(bytes) +
@@ -72,9 +74,9 @@ Result Sharding::checkTensors(int32_t ranks) const {
     return usage("sharded dimension " + std::to_string(dim) +
                  " of a tensor with " + std::to_string(whole.dims) +
                  " dimensions");
-  if (stacked.sizes[0] != ranks)
+  if (stacked.sizes[0] != localRanks)
     return usage("stacked tensor of " + std::to_string(stacked.sizes[0]) +
-                 " ranks, expected " + std::to_string(ranks));
+                 " ranks, expected " + std::to_string(localRanks));
   for (int32_t i = 0; i < whole.dims; ++i)
     if (whole.sizes[i] < 0)
       return usage("whole tensor has size " + std::to_string(whole.sizes[i]) +
@@ -127,8 +129,8 @@ Result Sharding::checkTable(int32_t ranks) const {
   return {};
 }
 
-Result Sharding::check(int32_t ranks) const {
-  Result result = checkTensors(ranks);
+Result Sharding::check(int32_t ranks, int32_t localRanks) const {
+  Result result = checkTensors(localRanks);
   return result.failed() ? result : checkTable(ranks);
 }
 
@@ -141,7 +143,7 @@ std::vector<CopyAxis> Sharding::otherAxes() const {
   return axes;
 }
 
-void Sharding::run(int64_t rank) const {
+void Sharding::run(int64_t localIndex) const {
   // What has no elements may have no memory, and so no addresses either.
   if (std::any_of(stacked.sizes, stacked.sizes + stacked.dims,
                   [](int64_t size) { return size == 0; }))
@@ -149,10 +151,10 @@ void Sharding::run(int64_t rank) const {
   int32_t bytes = whole.element_bytes;
   int64_t localStride = stacked.strides[dim + 1];
   int64_t wholeStride = whole.strides[dim];
-  char *local =
-      static_cast<char *>(stacked.data) + rank * stacked.strides[0] * bytes;
+  char *local = static_cast<char *>(stacked.data) +
+                localIndex * stacked.strides[0] * bytes;
   int64_t next = 0; // local position
-  for (const LayoutEntry &entry : table.of(rank)) {
+  for (const LayoutEntry &entry : table.of(firstRank + localIndex)) {
     if (entry.size() == 0)
       continue;
     // An entry is two loops: over its blocks and within a block.
@@ -180,13 +182,13 @@ void Sharding::run(int64_t rank) const {
 static ring_status runSharding(ring_host *host, const Sharding &sharding) {
   Result result = host->checkProcess();
   if (!result.failed())
-    result = sharding.check(host->options.ranks);
+    result = sharding.check(host->options.ranks, host->localRanks());
   if (result.failed())
     return host->conclude(result);
   host->pool->run(
-      host->options.ranks,
-      [](void *opaque, int64_t rank) {
-        static_cast<const Sharding *>(opaque)->run(rank);
+      host->localRanks(),
+      [](void *opaque, int64_t localIndex) {
+        static_cast<const Sharding *>(opaque)->run(localIndex);
       },
       const_cast<Sharding *>(&sharding), nullptr);
   host->localBytes += sharding.localBytes();
@@ -202,7 +204,8 @@ ring_status ring_host_scatter(ring_host *host, const int64_t *table,
                       dim,
                       *whole,
                       *stacked,
-                      /*scatter=*/true});
+                      /*scatter=*/true,
+                      host->firstRank()});
 }
 
 ring_status ring_host_gather(ring_host *host, const int64_t *table,
@@ -214,5 +217,6 @@ ring_status ring_host_gather(ring_host *host, const int64_t *table,
                       dim,
                       *whole,
                       *stacked,
-                      /*scatter=*/false});
+                      /*scatter=*/false,
+                      host->firstRank()});
 }

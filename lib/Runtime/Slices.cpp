@@ -43,15 +43,6 @@ static const Cursor &open(const ring_key_cursor *cursor) {
   return *std::launder(reinterpret_cast<const Cursor *>(cursor));
 }
 
-/// The block as the batch entry sees it.
-static RingBlock blockOf(const ring_slices &slices, int64_t batch) {
-  RingBlock block = visibilityOf(slices.visibility, batch, slices.query_count,
-                                 slices.key_count);
-  block.queries = view(slices.query_table, slices.query_entries);
-  block.keys = view(slices.key_table, slices.key_entries);
-  return block;
-}
-
 void ring_slices_init(ring_slices *slices, const int64_t *query_table,
                       int64_t query_entries, const int64_t *key_table,
                       int64_t key_entries, int64_t rank, int64_t owner,

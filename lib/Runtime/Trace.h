@@ -24,7 +24,8 @@ public:
   RankTrace(bool enabled, Clock::time_point origin)
       : enabled(enabled), origin(origin) {}
 
-  /// A call of ring_parallel_for.
+  bool isEnabled() const { return enabled; }
+  /// A call of ring_parallel_for, or the kernels of a round.
   void compute(const char *name, int64_t round, Clock::time_point begin,
                Clock::time_point end);
   /// Time that the rank's thread spent waiting: what was not hidden.

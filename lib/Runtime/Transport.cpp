@@ -20,6 +20,15 @@ Result ring::runtime::peerFailed(const Failure &failure) {
                                " failed first (" + failure.message + ")"};
 }
 
+Watch ring::runtime::deadlineWatch(double deadline, std::string what) {
+  auto end = Clock::now() + std::chrono::duration<double>(deadline);
+  return [=]() -> Result {
+    if (Clock::now() <= end)
+      return {};
+    return {RING_ERROR_TIMEOUT, what + " within " + formatSeconds(deadline)};
+  };
+}
+
 std::string ring::runtime::formatSeconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%g s", seconds);

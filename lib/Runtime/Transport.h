@@ -18,6 +18,7 @@
 #include "ring/Runtime/Runtime.h"
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,22 +62,44 @@ struct Transfer {
   int32_t to, from;
 };
 
-/// What a transfer delivered, and when it was there.
+/// What a transfer delivered, and when it was there: not known of a GPU's, for
+/// which nobody waits on the host.
 struct Arrival {
   TensorGroup tensors;
-  Clock::time_point time;
+  std::optional<Clock::time_point> time;
 };
 
-/// The end of a ring at one rank. All calls but `fail` and `failure` come from
-/// the thread of the rank. No call lasts longer than the deadline.
-class Transport {
+class Device;
+class Timeline;
+
+/// Looked at while something is awaited: a failure ends the wait.
+using Watch = std::function<Result()>;
+
+/// Where the ranks of a ring begin, end and fail together. All calls but `fail`
+/// and `failure` come from the thread of the rank. No call lasts longer than
+/// the deadline.
+class Meeting {
 public:
-  virtual ~Transport() = default;
+  virtual ~Meeting() = default;
 
   /// Meets all ranks and compares their programs. RING_ERROR_MISMATCH names two
   /// ranks that differ, and how.
   virtual Result begin(int32_t slots, const Program &program) = 0;
 
+  /// The rank has passed its last round; returns when all ranks have.
+  virtual Result end() = 0;
+  /// The same for a rank that failed: nothing to report. With `wait` it stays
+  /// until no rank can read what this one lent, or the deadline passes.
+  virtual void abandon(bool wait) = 0;
+
+  /// Tells every rank. Only the first failure of a ring counts.
+  virtual void fail(const Failure &failure) = 0;
+  virtual std::optional<Failure> failure() const = 0;
+};
+
+/// The end of a ring at one rank, of whose calls the same holds.
+class Transport : public Meeting {
+public:
   /// Sends `tensors` to `transfer.to` and expects one group from
   /// `transfer.from`; does not wait. What one rank sends to another is received
   /// in the order of the sends.
@@ -88,15 +111,14 @@ public:
   /// is there.
   virtual Result wait(const Transfer &transfer, Arrival &arrival) = 0;
 
-  /// The rank has passed its last round; returns when all ranks have.
-  virtual Result end() = 0;
-  /// The same for a rank that failed: nothing to report. With `wait` it stays
-  /// until no rank can read what this one lent, or the deadline passes.
-  virtual void abandon(bool wait) = 0;
-
-  /// Tells every rank. Only the first failure of a ring counts.
-  virtual void fail(const Failure &failure) = 0;
-  virtual std::optional<Failure> failure() const = 0;
+  /// What is sent and received from now on is memory of the rank's GPU (NULL:
+  /// of the host again). A wait makes the GPU wait, and a start returns when
+  /// the transfer is enqueued.
+  virtual Result useDevice(Device *device, Timeline *timeline) = 0;
+  /// Waits until the GPU has done what it was given.
+  virtual Result drain() = 0;
+  /// The rank failed: what its GPU waits for may never come.
+  virtual void abort() {}
 
   /// Slots that this rank allocated so far.
   virtual int64_t buffersAllocated() const = 0;
@@ -104,6 +126,9 @@ public:
 
 /// The result of a call that ended because another rank failed.
 Result peerFailed(const Failure &failure);
+
+/// Ends a wait that begins now with RING_ERROR_TIMEOUT, "`what` within 60 s".
+Watch deadlineWatch(double deadline, std::string what);
 
 /// "1.5 s"
 std::string formatSeconds(double seconds);

@@ -80,3 +80,14 @@ RingBlock ring::runtime::visibilityOf(const ring_visibility &visibility,
   block.keySegments.sorted = visibility.sorted != 0;
   return block;
 }
+
+RingBlock ring::runtime::blockOf(const ring_slices &slices, int64_t batch) {
+  RingBlock block = visibilityOf(slices.visibility, batch, slices.query_count,
+                                 slices.key_count);
+  auto view = [](const int64_t *table, int64_t entries) {
+    return LayoutView{reinterpret_cast<const LayoutEntry *>(table), entries};
+  };
+  block.queries = view(slices.query_table, slices.query_entries);
+  block.keys = view(slices.key_table, slices.key_entries);
+  return block;
+}

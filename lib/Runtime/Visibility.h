@@ -19,6 +19,9 @@ namespace ring::runtime {
 RingBlock visibilityOf(const ring_visibility &visibility, int64_t batch,
                        int64_t queryCount, int64_t keyCount);
 
+/// The block of a round as batch entry `batch` sees it.
+RingBlock blockOf(const ring_slices &slices, int64_t batch);
+
 } // namespace ring::runtime
 
 #endif // RING_RUNTIME_VISIBILITY_H

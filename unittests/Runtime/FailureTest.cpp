@@ -366,17 +366,21 @@ TEST(FailureTest, BadArguments) {
 
 TEST(FailureTest, HostOptions) {
   char error[128];
-  auto create = [&](ring_host_options options) {
+  auto create = [&](int32_t ranks, int32_t threads, double deadline) {
+    ring_host_options options{};
+    options.ranks = ranks;
+    options.threads = threads;
+    options.deadline = deadline;
     return ring_host_create(&options, error, sizeof(error));
   };
-  EXPECT_EQ(create({0, 1, 0, 0}), nullptr);
+  EXPECT_EQ(create(0, 1, 0), nullptr);
   EXPECT_STREQ(error, "a ring of 0 ranks, expected at least 1");
-  EXPECT_EQ(create({1, -1, 0, 0}), nullptr);
+  EXPECT_EQ(create(1, -1, 0), nullptr);
   EXPECT_STREQ(error,
                "a pool of -1 threads, expected 0 (one per core) or more");
-  EXPECT_EQ(create({1, 1, -2, 0}), nullptr);
+  EXPECT_EQ(create(1, 1, -2), nullptr);
   EXPECT_STREQ(error, "a deadline of -2 s, expected 0 s (the default) or more");
-  ring_host *host = create({3, 0, 0, 0});
+  ring_host *host = create(3, 0, 0);
   ASSERT_NE(host, nullptr);
   EXPECT_EQ(ring_host_ranks(host), 3);
   EXPECT_EQ(ring_host_local_ranks(host), 3);

@@ -24,7 +24,7 @@ static ring_status body(ring_context *context, void *environment) {
 /* Runs a ring of two from C; 0 where it did what it should. */
 int ring_test_headers_in_c(void) {
   int64_t items[3] = {0, 0, 0};
-  ring_host_options options = {2, 1, 0.0, 0};
+  ring_host_options options = {2, 1, 0.0, 0, NULL, NULL, 0, 0};
   ring_host *host = ring_host_create(&options, NULL, 0);
   ring_status status;
   if (!host)

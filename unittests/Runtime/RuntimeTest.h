@@ -24,8 +24,16 @@ namespace ring::test {
 class Host {
 public:
   explicit Host(int32_t ranks, int32_t threads = 2, double deadline = 20,
-                bool trace = false) {
-    ring_host_options options{ranks, threads, deadline, trace};
+                bool trace = false)
+      : Host([&] {
+          ring_host_options options{};
+          options.ranks = ranks;
+          options.threads = threads;
+          options.deadline = deadline;
+          options.trace = trace;
+          return options;
+        }()) {}
+  explicit Host(const ring_host_options &options) {
     char error[256];
     host = ring_host_create(&options, error, sizeof(error));
     EXPECT_NE(host, nullptr) << error;

@@ -125,8 +125,9 @@ static ring_status runRank(ring_context *context, void *environment) {
 }
 
 static int run(Call &call) {
-  ring_host_options options{static_cast<int32_t>(call.blocks.size()),
-                            /*threads=*/1, /*deadline=*/60, /*trace=*/0};
+  ring_host_options options{};
+  options.ranks = static_cast<int32_t>(call.blocks.size());
+  options.threads = 1;
   ring_host *host = ring_host_create(&options, nullptr, 0);
   ring_status status = ring_host_run(host, options.ranks, runRank, &call);
   if (status != RING_OK)

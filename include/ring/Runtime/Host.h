@@ -30,6 +30,18 @@ typedef struct ring_host_options {
   int32_t threads; /* of the pool; 0: one per core */
   double deadline; /* seconds that any wait may last; 0: 60 */
   int32_t trace;   /* record events for ring_host_write_trace */
+  /* What the ranks compute on: one for all, or one a rank with commas between
+   * them, of "cpu", "cuda[:INDEX]" and "vgpu[:INDEX]" (the virtual GPU).
+   * Without an index rank r has the device r modulo their number. NULL: "cpu".
+   */
+  const char *devices;
+  /* How blocks travel: "threads" (all ranks are threads of this process) or
+   * "nccl" (each rank has a GPU of its own). NULL: "threads". */
+  const char *transport;
+  /* Multiprocessors that are left to the transport where work is split over
+   * all; 0: as many as it is known to use (threads none, nccl 8); -1: none. */
+  int32_t sm_margin;
+  int32_t graph; /* replay a ring as one CUDA graph where that is possible */
 } ring_host_options;
 
 /* NULL and a message in `error` (may be NULL) where it cannot be had. */

@@ -28,7 +28,7 @@ extern "C" {
 
 /* Grows with every change of this file or of Host.h that a compiled program
  * would notice. */
-#define RING_ABI_VERSION 4
+#define RING_ABI_VERSION 5
 
 typedef int32_t ring_status;
 enum {
@@ -37,7 +37,8 @@ enum {
   RING_ERROR_TIMEOUT = 2,  /* a deadline passed */
   RING_ERROR_PEER = 3,     /* another rank failed first */
   RING_ERROR_USAGE = 4,    /* an unknown ticket, a bad axis, ... */
-  RING_ERROR_MEMORY = 5
+  RING_ERROR_MEMORY = 5,
+  RING_ERROR_DEVICE = 6 /* a GPU or its driver reported an error */
 };
 
 /* One rank of a running ring: its rank and size, transport, pool, deadline,

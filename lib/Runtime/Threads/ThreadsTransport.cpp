@@ -11,9 +11,17 @@
 // first: a forwarded message is linked to the one that it repeats and fulfilled
 // with it, so no thread has to wait in order to forward.
 //
+// A message says where the owner's memory is. A rank on the CPU reads that of
+// another in place. All others copy it: a GPU into a slot of its own, on its
+// stream for transfers and as soon as the sender has started, so that the start
+// of a transfer is where two ranks meet; a rank on the CPU when it waits for
+// what comes from a GPU.
+//
 //===----------------------------------------------------------------------===//
 
 #include "ThreadsTransport.h"
+
+#include "../Device/Slots.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -29,10 +37,10 @@ namespace {
 /// wrong program.
 struct Message {
   int32_t from = 0, to = 0;
-  bool sent = false;                          ///< the sender has started it
-  std::shared_ptr<const TensorGroup> tensors; ///< NULL until fulfilled
-  Clock::time_point time;                     ///< when it was
-  std::weak_ptr<Message> source;              ///< of a forwarded one
+  bool sent = false;             ///< the sender has started it
+  ParcelRef parcel;              ///< NULL until fulfilled
+  Clock::time_point time;        ///< when it was
+  std::weak_ptr<Message> source; ///< of a forwarded one
   std::vector<std::weak_ptr<Message>> repeats;
 };
 using MessageRef = std::shared_ptr<Message>;
@@ -114,8 +122,7 @@ struct ThreadsRing {
   /// ": rank 1 has not sent to rank 2": the rank at fault where `awaited` did
   /// not arrive. Follows who waits for whom.
   std::string cause(MessageRef awaited) const;
-  void fulfil(const MessageRef &message,
-              std::shared_ptr<const TensorGroup> tensors);
+  void fulfil(const MessageRef &message, const ParcelRef &parcel);
   void repeat(const MessageRef &message, const MessageRef &source);
 };
 
@@ -125,22 +132,27 @@ public:
       : ring(std::move(ring)), rank(rank) {}
 
   Result begin(int32_t slots, const Program &program) override;
-  Result start(const Transfer &transfer, const TensorGroup &tensors) override {
-    return post(transfer, &tensors, nullptr);
-  }
-  Result forward(const Transfer &transfer, const Transfer &source) override {
-    return post(transfer, nullptr, incoming.at(source.number));
-  }
+  Result start(const Transfer &transfer, const TensorGroup &tensors) override;
+  Result forward(const Transfer &transfer, const Transfer &source) override;
   Result wait(const Transfer &transfer, Arrival &arrival) override;
   Result end() override;
   void abandon(bool wait) override;
   void fail(const Failure &failure) override;
   std::optional<Failure> failure() const override;
-  int64_t buffersAllocated() const override { return 0; }
+  Result useDevice(Device *device, Timeline *timeline) override;
+  Result drain() override;
+  int64_t buffersAllocated() const override {
+    return deviceBuffers + hostSlots.allocated();
+  }
 
 private:
-  Result post(const Transfer &transfer, const TensorGroup *own,
+  /// `own`: NULL where the message repeats `source`.
+  Result post(const Transfer &transfer, const ParcelRef &own,
               MessageRef source);
+  /// Waits until the message of a transfer is fulfilled.
+  Result meet(const Transfer &transfer, const MessageRef &message);
+  /// On a GPU: enqueues the copy of what a transfer brings.
+  Result receive(const Transfer &transfer);
   /// Sleeps until `done` or the ring failed; false when the deadline passed.
   template <typename Done>
   bool sleep(std::unique_lock<std::mutex> &lock, Done done) {
@@ -153,6 +165,11 @@ private:
   std::shared_ptr<ThreadsRing> ring;
   int32_t rank;
   std::map<int64_t, MessageRef> incoming; ///< unwaited, by transfer
+  int32_t slots = 1;                      ///< of the program
+  Device *device = nullptr;
+  std::unique_ptr<DeviceSlots> deviceSlots; ///< with a device
+  int64_t deviceBuffers = 0;                ///< of all programs
+  HostSlots hostSlots;
 };
 
 } // namespace
@@ -188,15 +205,14 @@ std::string ThreadsRing::cause(MessageRef awaited) const {
          std::to_string(unsent->to);
 }
 
-void ThreadsRing::fulfil(const MessageRef &message,
-                         std::shared_ptr<const TensorGroup> tensors) {
+void ThreadsRing::fulfil(const MessageRef &message, const ParcelRef &parcel) {
   std::vector<MessageRef> work{message};
   while (!work.empty()) {
     MessageRef next = std::move(work.back());
     work.pop_back();
-    if (next->tensors)
+    if (next->parcel)
       continue;
-    next->tensors = tensors;
+    next->parcel = parcel;
     next->time = Clock::now();
     ranks[next->to].changed.notify_all();
     for (const std::weak_ptr<Message> &reference : next->repeats)
@@ -208,14 +224,15 @@ void ThreadsRing::fulfil(const MessageRef &message,
 
 void ThreadsRing::repeat(const MessageRef &message, const MessageRef &source) {
   message->source = source;
-  if (source->tensors)
-    fulfil(message, source->tensors);
+  if (source->parcel)
+    fulfil(message, source->parcel);
   else
     source->repeats.push_back(message);
 }
 
-/// Nothing to allocate: `slots` does not matter.
-Result ThreadsTransport::begin(int32_t, const Program &program) {
+Result ThreadsTransport::begin(int32_t slots, const Program &program) {
+  this->slots = slots;
+  hostSlots.begin(slots);
   std::unique_lock<std::mutex> lock(ring->mutex);
   const int64_t count = self().begun + 1;
   for (size_t i = 0; i < ring->ranks.size(); ++i) {
@@ -253,7 +270,41 @@ Result ThreadsTransport::begin(int32_t, const Program &program) {
   return {};
 }
 
-Result ThreadsTransport::post(const Transfer &transfer, const TensorGroup *own,
+Result ThreadsTransport::useDevice(Device *used, Timeline *timeline) {
+  if (deviceSlots)
+    deviceBuffers += deviceSlots->allocated();
+  device = used;
+  deviceSlots =
+      used ? std::make_unique<DeviceSlots>(*used, *timeline, slots) : nullptr;
+  return {};
+}
+
+Result ThreadsTransport::drain() {
+  Result result = device->drain(
+      deadlineWatch(ring->deadline, device->text() + " was not done"));
+  // What it still uses must not be allocated again.
+  if (result.status == RING_ERROR_TIMEOUT)
+    device->giveUp(result.message);
+  return result;
+}
+
+Result ThreadsTransport::start(const Transfer &transfer,
+                               const TensorGroup &tensors) {
+  ParcelRef parcel;
+  Result result;
+  if (device)
+    result = deviceSlots->pack(tensors, parcel);
+  else
+    parcel = hostSlots.pack(tensors);
+  return result.failed() ? result : post(transfer, parcel, nullptr);
+}
+
+Result ThreadsTransport::forward(const Transfer &transfer,
+                                 const Transfer &source) {
+  return post(transfer, nullptr, incoming.at(source.number));
+}
+
+Result ThreadsTransport::post(const Transfer &transfer, const ParcelRef &own,
                               MessageRef source) {
   const Fault &fault = ring->fault;
   auto hit = [&](Fault::Kind kind) {
@@ -271,30 +322,27 @@ Result ThreadsTransport::post(const Transfer &transfer, const TensorGroup *own,
   incoming[transfer.number] = self().mailboxes[transfer.from].take(
       Mailbox::Side::Receiver, transfer.from, rank);
 
-  std::shared_ptr<const TensorGroup> tensors;
-  if (own) {
-    tensors = std::make_shared<const TensorGroup>(*own);
-    ring->fulfil(self().first, tensors);
+  if (own)
+    ring->fulfil(self().first, own);
+  if (!hit(Fault::Kind::Drop)) {
+    outgoing->sent = true;
+    // In a ring no rank is ever sent its own first block by another.
+    if (hit(Fault::Kind::Swap))
+      ring->repeat(outgoing, ring->ranks[transfer.to].first);
+    else if (own)
+      ring->fulfil(outgoing, own);
+    else
+      ring->repeat(outgoing, source);
   }
-  if (hit(Fault::Kind::Drop))
-    return {};
-  outgoing->sent = true;
-  // In a ring no rank is ever sent its own first block by another.
-  if (hit(Fault::Kind::Swap))
-    ring->repeat(outgoing, ring->ranks[transfer.to].first);
-  else if (own)
-    ring->fulfil(outgoing, tensors);
-  else
-    ring->repeat(outgoing, source);
-  return {};
+  lock.unlock();
+  return device ? receive(transfer) : Result{};
 }
 
-Result ThreadsTransport::wait(const Transfer &transfer, Arrival &arrival) {
+Result ThreadsTransport::meet(const Transfer &transfer,
+                              const MessageRef &message) {
   std::unique_lock<std::mutex> lock(ring->mutex);
-  MessageRef message = incoming.at(transfer.number);
-  incoming.erase(transfer.number);
   self().awaited = message;
-  bool inTime = sleep(lock, [&] { return message->tensors != nullptr; });
+  bool inTime = sleep(lock, [&] { return message->parcel != nullptr; });
   if (inTime)
     self().awaited = nullptr; // otherwise it still explains peers' timeouts
   // Before the arrival: what a failed rank lent may be gone soon.
@@ -305,11 +353,35 @@ Result ThreadsTransport::wait(const Transfer &transfer, Arrival &arrival) {
             "transfer " + std::to_string(transfer.number) + " from rank " +
                 std::to_string(transfer.from) + " did not arrive within " +
                 formatSeconds(ring->deadline) + ring->cause(message)};
-  arrival = {*message->tensors, message->time};
   return {};
 }
 
+Result ThreadsTransport::receive(const Transfer &transfer) {
+  MessageRef message = incoming.at(transfer.number);
+  Result result = meet(transfer, message);
+  return result.failed() ? result
+                         : deviceSlots->receive(transfer, message->parcel);
+}
+
+Result ThreadsTransport::wait(const Transfer &transfer, Arrival &arrival) {
+  MessageRef message = incoming.at(transfer.number);
+  incoming.erase(transfer.number);
+  if (device)
+    return deviceSlots->wait(transfer.number, arrival.tensors);
+  Result result = meet(transfer, message);
+  if (result.failed())
+    return result;
+  const Parcel &parcel = *message->parcel;
+  arrival = {parcel.tensors, message->time};
+  if (!parcel.device)
+    return {};
+  result = hostSlots.receive(message->parcel, arrival.tensors);
+  arrival.time = Clock::now();
+  return result;
+}
+
 Result ThreadsTransport::end() {
+  hostSlots.release();
   std::unique_lock<std::mutex> lock(ring->mutex);
   const int64_t count = ++self().ended;
   auto allEnded = [&] { return ring->all(&RankState::ended, count); };
@@ -330,6 +402,7 @@ Result ThreadsTransport::end() {
 }
 
 void ThreadsTransport::abandon(bool wait) {
+  hostSlots.release();
   std::unique_lock<std::mutex> lock(ring->mutex);
   // What was lent is of the program that this rank is in.
   const int64_t count = self().begun;

@@ -17,11 +17,11 @@
 
 namespace ring::runtime {
 
-/// The transports of all ranks of one run. Nothing is copied: a transfer hands
-/// over addresses, and a forwarded one those of the rank that first sent the
-/// block, so every rank reads the owner's own memory. Hence a group counts as
-/// gone from its sender at once, and its memory must stay as it is until the
-/// end of the ring, where all ranks meet.
+/// The transports of all ranks of one run. A transfer hands over addresses, and
+/// a forwarded one those of the rank that first sent the block, so every rank
+/// reads the owner's own memory: in place, or where one of the two is on a GPU,
+/// by one copy. Hence a group counts as gone from its sender at once, and its
+/// memory must stay as it is until the end of the ring, where all ranks meet.
 std::vector<std::unique_ptr<Transport>>
 createThreadsTransports(int32_t ranks, double deadline, const Fault &fault);
 
