@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, around, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools
+from . import analysis, around, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools, virtual_driver
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -16,4 +16,5 @@ MUTATIONS = [
     *models.MUTATIONS,
     *raising.MUTATIONS,
     *schedule.MUTATIONS,
+    *virtual_driver.MUTATIONS,
 ]

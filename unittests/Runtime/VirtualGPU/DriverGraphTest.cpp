@@ -70,6 +70,7 @@ TEST_F(DriverGraph, ALaunchRepeatsWhatTwoStreamsDid) {
   EXPECT_OK(cuGraphLaunch(exec, s));
   EXPECT_OK(cuGraphLaunch(exec, other)); // After the launch before.
   EXPECT_OK(cuStreamSynchronize(other));
+  EXPECT_OK(cuStreamSynchronize(s));
   EXPECT_OK(cuGraphExecDestroy(exec));
   EXPECT_EQ(cuGraphLaunch(exec, s), CUDA_ERROR_INVALID_VALUE);
 }

@@ -143,6 +143,49 @@ TEST_F(DriverModule, SharedMemoryBeyondTheDefaultIsAskedFor) {
   EXPECT_OK(cuCtxSynchronize());
 }
 
+TEST_F(DriverModule, KernelsMayAskForTheirBlockAndSharedMemory) {
+  auto nothing = [](const std::vector<uint64_t> &, DeviceMemory &) {
+    return "";
+  };
+  defineKernel("fixed", 0, nothing, {{128, 1, 1}, 128, 40 << 10});
+  defineKernel("bounded", 0, nothing, {{}, 256, 0});
+  CUmodule module = nullptr;
+  CUfunction fixed = nullptr, bounded = nullptr;
+  EXPECT_OK(
+      cuModuleLoadDataEx(&module, "fake: fixed bounded", 0, nullptr, nullptr));
+  EXPECT_OK(cuModuleGetFunction(&fixed, module, "fixed"));
+  EXPECT_OK(cuModuleGetFunction(&bounded, module, "bounded"));
+  EXPECT_OK(launchShape(fixed, 1, 1, 128, 1, 8 << 10));
+  EXPECT_EQ(launchShape(fixed, 1, 1, 64, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launchShape(fixed, 1, 1, 64, 2), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_REPORT("launch of kernel 'fixed' refused: grid 1x1x1, block 64x1x2, 0 "
+                "bytes of dynamic shared memory");
+  EXPECT_OK(launchShape(bounded, 1, 1, 256, 1));
+  EXPECT_EQ(launchShape(bounded, 1, 1, 257, 1),
+            CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  // Static shared memory counts.
+  EXPECT_EQ(launchShape(fixed, 1, 1, 128, 1, (8 << 10) + 1),
+            CUDA_ERROR_INVALID_VALUE);
+  constexpr int kMost = (163 - 40) << 10;
+  auto set = [&](int bytes) {
+    return cuFuncSetAttribute(
+        fixed, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
+  };
+  EXPECT_EQ(set(kMost + 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_OK(set(kMost));
+  EXPECT_OK(launchShape(fixed, 1, 1, 128, 1, kMost));
+  int value = 0, blocks = 0;
+  EXPECT_OK(
+      cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, fixed));
+  EXPECT_EQ(value, 40 << 10);
+  EXPECT_OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                               bounded));
+  EXPECT_EQ(value, 256);
+  EXPECT_OK(
+      cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fixed, 128, 0));
+  EXPECT_EQ(blocks, 4);
+}
+
 TEST_F(DriverModule, FunctionsBelongToTheirContext) {
   CUfunction f = function("fill");
   use(1);

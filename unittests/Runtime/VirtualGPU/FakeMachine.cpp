@@ -20,6 +20,7 @@ namespace {
 struct Definition {
   size_t parameters = 0;
   FakeKernel body;
+  KernelLimits limits;
 };
 std::mutex mutex;
 std::map<std::string, Definition> definitions;
@@ -27,9 +28,9 @@ std::string loadedImage;
 } // namespace
 
 void ring::test::defineKernel(const std::string &name, size_t parameters,
-                              FakeKernel body) {
+                              FakeKernel body, const KernelLimits &limits) {
   std::lock_guard<std::mutex> lock(mutex);
-  definitions[name] = {parameters, std::move(body)};
+  definitions[name] = {parameters, std::move(body), limits};
 }
 
 std::string ring::test::lastImage() {
@@ -83,6 +84,10 @@ const Kernel *KernelModule::find(std::string_view name) const {
 
 const std::vector<size_t> &KernelModule::parameterBytes(const Kernel &kernel) {
   return kernel.bytes;
+}
+
+KernelLimits KernelModule::limits(const Kernel &kernel) {
+  return kernel.definition.limits;
 }
 
 std::string Fault::text() const {

@@ -29,7 +29,8 @@ using FakeKernel = std::function<std::string(const std::vector<uint64_t> &,
 std::string lastImage();
 
 /// From now on kernels of this name, with so many parameters of 8 bytes.
-void defineKernel(const std::string &name, size_t parameters, FakeKernel body);
+void defineKernel(const std::string &name, size_t parameters, FakeKernel body,
+                  const vgpu::KernelLimits &limits = {});
 
 } // namespace ring::test
 
