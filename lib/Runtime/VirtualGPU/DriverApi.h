@@ -19,6 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// Names are those of the real headers.
+// NOLINTBEGIN(readability-identifier-naming)
+
 namespace ring::vgpu {
 
 class Context;
@@ -356,5 +359,7 @@ extern "C" const char *ring_vgpu_last_report(void);
 #endif // RING_VGPU_NO_FUNCTIONS
 
 } // namespace ring::vgpu
+
+// NOLINTEND(readability-identifier-naming)
 
 #endif // RING_RUNTIME_VIRTUALGPU_DRIVERAPI_H

@@ -314,6 +314,6 @@ CUresult ring::vgpu::cuLaunchHostFunc(CUstream handle, CUhostFn function,
     return call.status;
   if (!function)
     return CUDA_ERROR_INVALID_VALUE;
-  CallRecord("cuLaunchHostFunc", stream);
+  recordCall("cuLaunchHostFunc", stream);
   return call.driver.enqueue(*stream, std::make_shared<HostOp>(function, data));
 }

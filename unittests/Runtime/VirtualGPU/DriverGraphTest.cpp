@@ -259,6 +259,7 @@ TEST_F(DriverGraph, ARingIsReplayed) {
     EXPECT_EQ(ncclCommDestroy(comm), ncclSuccess);
   };
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int i = 0; i < 3; ++i)
     threads.emplace_back(rank, i);
   for (std::thread &thread : threads)

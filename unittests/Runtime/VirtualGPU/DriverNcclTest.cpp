@@ -29,6 +29,7 @@ protected:
   void ranks(int count,
              const std::function<void(int, ncclComm_t, CUstream)> &body) {
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (int rank = 0; rank < count; ++rank)
       threads.emplace_back([&, rank] {
         EXPECT_OK(cuCtxSetCurrent(contexts[rank]));

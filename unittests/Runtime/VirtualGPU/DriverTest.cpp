@@ -112,6 +112,7 @@ CUfunction DriverTest::function(const char *name) {
 CUresult DriverTest::launch(const char *name, std::vector<uint64_t> values,
                             CUstream stream, unsigned dynamicShared) {
   std::vector<void *> parameters;
+  parameters.reserve(values.size());
   for (uint64_t &value : values)
     parameters.push_back(&value);
   return cuLaunchKernel(function(name), 1, 1, 1, 32, 1, 1, dynamicShared,
