@@ -19,6 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// Names are those of the real headers.
+// NOLINTBEGIN(readability-identifier-naming)
+
 namespace ring::vgpu {
 
 class Context;
@@ -334,6 +337,9 @@ inline constexpr int kNcclUndefined = INT_MIN;
   X(ncclGroupStart, ())                                                        \
   X(ncclGroupEnd, ())
 
+// Beside the real headers, functions of C cannot be declared twice.
+#ifndef RING_VGPU_NO_FUNCTIONS
+
 #define RING_VGPU_DECLARE(symbol, parameters)                                  \
   extern "C" CUresult symbol parameters;
 RING_VGPU_DRIVER_API(RING_VGPU_DECLARE)
@@ -350,6 +356,10 @@ extern "C" const char *ncclGetLastError(ncclComm_t comm);
 /// none. The text lives as long as the process.
 extern "C" const char *ring_vgpu_last_report(void);
 
+#endif // RING_VGPU_NO_FUNCTIONS
+
 } // namespace ring::vgpu
+
+// NOLINTEND(readability-identifier-naming)
 
 #endif // RING_RUNTIME_VIRTUALGPU_DRIVERAPI_H

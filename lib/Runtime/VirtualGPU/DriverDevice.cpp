@@ -238,7 +238,7 @@ CUresult ring::vgpu::cuCtxSynchronize() {
   Call call;
   if (call.status)
     return call.status;
-  CallRecord("cuCtxSynchronize", call.context);
+  recordCall("cuCtxSynchronize", call.context);
   if (call.invalidatesCaptures())
     return call.status;
   std::vector<OpRef> ends;

@@ -34,31 +34,31 @@ static uint64_t readVarInt(const uint8_t *&at) {
   return more == 8 ? value : (value << 8 | first) >> (more + 1);
 }
 
-/// The driver's API gives no size. Text ends with a 0 byte; bytecode is a
-/// header and sections, each of one kind, of which that of the properties is
-/// the last.
+/// The driver's API gives no size. Text ends with a 0 byte. Bytecode is a
+/// header and sections, each of one kind; where it is of a version whose last
+/// section is not that of the properties, a 0 byte has to follow it as well.
 static std::string_view imageOf(const void *data) {
-  const auto *begin = static_cast<const uint8_t *>(data);
-  static const uint8_t magic[] = {'M', 'L', 0xEF, 'R'};
   const char *text = static_cast<const char *>(data);
-  if (std::memcmp(begin, magic, sizeof(magic)) != 0)
+  constexpr char kMagic[] = "ML\xEFR";
+  constexpr size_t kMagicBytes = sizeof(kMagic) - 1;
+  if (std::strncmp(text, kMagic, kMagicBytes) != 0)
     return text;
-  const uint8_t *at = begin + sizeof(magic);
+  const auto *begin = static_cast<const uint8_t *>(data);
+  const uint8_t *at = begin + kMagicBytes;
   readVarInt(at); // The version.
   while (*at++)
     continue; // The producer's name.
-  constexpr uint8_t kProperties = 8;
-  for (uint8_t kind = 0; kind != kProperties;) {
-    kind = *at & 0x7f;
-    bool aligned = *at++ & 0x80;
-    if (kind > kProperties)
-      return {};
+  constexpr uint8_t kProperties = 8, kAligned = 0x80;
+  for (unsigned seen = 0; !(seen >> kProperties & 1);) {
+    uint8_t kind = *at & ~kAligned;
+    if (kind > kProperties || (seen >> kind & 1))
+      break;
+    seen |= 1u << kind;
+    bool isAligned = *at++ & kAligned;
     uint64_t bytes = readVarInt(at);
-    if (aligned) {
-      readVarInt(at);
-      while (*at == 0xCB)
-        ++at; // Padding.
-    }
+    if (isAligned)
+      if (uint64_t alignment = readVarInt(at))
+        at += (alignment - (at - begin) % alignment) % alignment;
     at += bytes;
   }
   return {text, static_cast<size_t>(at - begin)};
@@ -127,6 +127,10 @@ CUresult ring::vgpu::cuModuleUnload(CUmodule module) {
   return CUDA_SUCCESS;
 }
 
+static size_t staticShared(const Function &function) {
+  return KernelModule::limits(*function.kernel).staticSharedBytes;
+}
+
 CUresult ring::vgpu::cuModuleGetFunction(CUfunction *function, CUmodule module,
                                          const char *name) {
   Call call;
@@ -146,6 +150,8 @@ CUresult ring::vgpu::cuModuleGetFunction(CUfunction *function, CUmodule module,
     entry->module = found;
     entry->name = name;
     entry->kernel = kernel;
+    int shared = static_cast<int>(staticShared(*entry));
+    entry->maxDynamicShared = std::max(kSharedPerBlock - shared, 0);
   }
   *function = entry.get();
   return CUDA_SUCCESS;
@@ -166,7 +172,9 @@ CUresult ring::vgpu::cuFuncSetAttribute(CUfunction function,
     return CUDA_ERROR_INVALID_HANDLE;
   switch (attribute) {
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-    if (value < 0 || value > call.driver.chip.sharedPerBlockOptIn)
+    if (value < 0 ||
+        value + staticShared(*found) >
+            static_cast<size_t>(call.driver.chip.sharedPerBlockOptIn))
       return CUDA_ERROR_INVALID_VALUE;
     found->maxDynamicShared = value;
     return CUDA_SUCCESS;
@@ -192,7 +200,10 @@ CUresult ring::vgpu::cuFuncGetAttribute(int *value,
   const Chip &chip = call.driver.chip;
   switch (attribute) {
   case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    *value = kMaxThreads;
+    *value = static_cast<int>(KernelModule::limits(*found->kernel).maxThreads);
+    return CUDA_SUCCESS;
+  case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+    *value = static_cast<int>(staticShared(*found));
     return CUDA_SUCCESS;
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     *value = found->maxDynamicShared;
@@ -210,20 +221,22 @@ CUresult ring::vgpu::cuOccupancyMaxActiveBlocksPerMultiprocessor(
   Call call;
   if (call.status)
     return call.status;
-  if (!call.driver.find(function))
+  const Function *found = call.driver.find(function);
+  if (!found)
     return CUDA_ERROR_INVALID_HANDLE;
   if (!blocks || threads <= 0)
     return CUDA_ERROR_INVALID_VALUE;
   // Registers are ptxas's to choose, so they do not count here.
+  const Chip &chip = call.driver.chip;
+  size_t shared = dynamicShared + staticShared(*found);
   int whole = (threads + kWarp - 1) / kWarp * kWarp;
   *blocks =
-      std::min(kThreadsPerMultiprocessor / whole, kBlocksPerMultiprocessor);
-  auto available =
-      static_cast<size_t>(call.driver.chip.sharedPerMultiprocessor);
-  *blocks = static_cast<int>(
-      std::min<size_t>(*blocks, available / (dynamicShared + kSharedReserved)));
-  if (threads > kMaxThreads ||
-      dynamicShared > static_cast<size_t>(call.driver.chip.sharedPerBlockOptIn))
+      std::min({kThreadsPerMultiprocessor / whole, kBlocksPerMultiprocessor,
+                static_cast<int>(chip.sharedPerMultiprocessor /
+                                 (shared + kSharedReserved))});
+  auto maxThreads = KernelModule::limits(*found->kernel).maxThreads;
+  if (threads > static_cast<int>(maxThreads) ||
+      shared > static_cast<size_t>(chip.sharedPerBlockOptIn))
     *blocks = 0;
   return CUDA_SUCCESS;
 }
@@ -232,7 +245,14 @@ CUresult ring::vgpu::cuOccupancyMaxActiveBlocksPerMultiprocessor(
 // Launches
 //===----------------------------------------------------------------------===//
 
-static CUresult checkShape(const Function &function, const LaunchShape &shape) {
+static std::string text(const std::array<uint32_t, 3> &sizes) {
+  return std::to_string(sizes[0]) + "x" + std::to_string(sizes[1]) + "x" +
+         std::to_string(sizes[2]);
+}
+
+/// What a chip allows, and what the kernel asks for.
+static CUresult checkShape(const Function &function, const LaunchShape &shape,
+                           const Chip &chip) {
   const auto &[gridX, gridY, gridZ] = shape.grid;
   const auto &[x, y, z] = shape.block;
   if (gridX == 0 || gridY == 0 || gridZ == 0 || x == 0 || y == 0 || z == 0)
@@ -241,8 +261,16 @@ static CUresult checkShape(const Function &function, const LaunchShape &shape) {
       x > kMaxThreads || y > kMaxThreads || z > kMaxBlockZ ||
       uint64_t(x) * y * z > kMaxThreads)
     return CUDA_ERROR_INVALID_VALUE;
+  KernelLimits limits = KernelModule::limits(*function.kernel);
+  for (size_t i = 0; i < 3; ++i)
+    if (limits.block[i] && limits.block[i] != shape.block[i])
+      return CUDA_ERROR_INVALID_VALUE;
+  if (x * y * z > limits.maxThreads)
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   if (shape.dynamicSharedBytes >
-      static_cast<uint32_t>(function.maxDynamicShared))
+          static_cast<uint32_t>(function.maxDynamicShared) ||
+      uint64_t(shape.dynamicSharedBytes) + limits.staticSharedBytes >
+          static_cast<uint64_t>(chip.sharedPerBlockOptIn))
     return CUDA_ERROR_INVALID_VALUE;
   return CUDA_SUCCESS;
 }
@@ -262,8 +290,12 @@ CUresult ring::vgpu::cuLaunchKernel(CUfunction function, unsigned gridX,
     return CUDA_ERROR_INVALID_HANDLE;
   LaunchShape shape{
       {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes};
-  if (CUresult status = checkShape(*found, shape))
+  if (CUresult status = checkShape(*found, shape, call.driver.chip)) {
+    addReport("launch of kernel '" + found->name + "' refused: grid " +
+              text(shape.grid) + ", block " + text(shape.block) + ", " +
+              std::to_string(sharedBytes) + " bytes of dynamic shared memory");
     return status;
+  }
   if (extra ||
       (!parameters && !KernelModule::parameterBytes(*found->kernel).empty()))
     return CUDA_ERROR_INVALID_VALUE;
@@ -282,6 +314,6 @@ CUresult ring::vgpu::cuLaunchHostFunc(CUstream handle, CUhostFn function,
     return call.status;
   if (!function)
     return CUDA_ERROR_INVALID_VALUE;
-  CallRecord("cuLaunchHostFunc", stream);
+  recordCall("cuLaunchHostFunc", stream);
   return call.driver.enqueue(*stream, std::make_shared<HostOp>(function, data));
 }

@@ -288,7 +288,7 @@ ncclResult_t ring::vgpu::ncclCommDestroy(ncclComm_t comm) {
   std::shared_ptr<Communicator> found = find(comm);
   if (!found)
     return badComm();
-  CallRecord("ncclCommDestroy", found->context);
+  recordCall("ncclCommDestroy", found->context);
   ncclResult_t status = flush(lock, *found);
   forget(found);
   return status;
@@ -299,7 +299,7 @@ ncclResult_t ring::vgpu::ncclCommAbort(ncclComm_t comm) {
   std::shared_ptr<Communicator> found = find(comm);
   if (!found)
     return badComm();
-  CallRecord("ncclCommAbort", found->context);
+  recordCall("ncclCommAbort", found->context);
   found->abort();
   forget(found);
   return ncclSuccess;
@@ -471,7 +471,7 @@ ncclResult_t ring::vgpu::ncclAllGather(const void *source, void *target,
 ncclResult_t ring::vgpu::ncclGroupStart() {
   ++threadGroup.depth;
   Call call;
-  CallRecord("ncclGroupStart", call.context);
+  recordCall("ncclGroupStart", call.context);
   return ncclSuccess;
 }
 
@@ -480,7 +480,7 @@ ncclResult_t ring::vgpu::ncclGroupEnd() {
   if (threadGroup.depth == 0)
     return error(ncclInvalidUsage, nullptr,
                  "ncclGroupEnd: not in a group call.");
-  CallRecord("ncclGroupEnd", call.context);
+  recordCall("ncclGroupEnd", call.context);
   if (--threadGroup.depth > 0)
     return ncclSuccess;
   return enqueueGroup(call.lock);

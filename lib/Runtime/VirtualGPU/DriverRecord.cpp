@@ -96,3 +96,11 @@ CallRecord::~CallRecord() {
   std::fprintf(file, "%s}\n", line.c_str());
   std::fflush(file);
 }
+
+void ring::vgpu::recordCall(const char *call, const Context *context) {
+  CallRecord record(call, context);
+}
+
+void ring::vgpu::recordCall(const char *call, const Stream *stream) {
+  CallRecord record(call, stream);
+}

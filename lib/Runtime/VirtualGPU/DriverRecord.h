@@ -37,6 +37,10 @@ private:
   std::string line; ///< empty: nothing is recorded
 };
 
+/// A line without more in it.
+void recordCall(const char *call, const Context *context);
+void recordCall(const char *call, const Stream *stream);
+
 } // namespace ring::vgpu
 
 #endif // RING_RUNTIME_VIRTUALGPU_DRIVERRECORD_H

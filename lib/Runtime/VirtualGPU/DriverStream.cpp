@@ -48,7 +48,7 @@ CUresult ring::vgpu::cuStreamSynchronize(CUstream handle) {
   Stream *stream = call.stream(handle);
   if (!stream)
     return call.status;
-  CallRecord("cuStreamSynchronize", stream);
+  recordCall("cuStreamSynchronize", stream);
   if (stream->capture) {
     stream->capture->invalidate();
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -61,7 +61,7 @@ CUresult ring::vgpu::cuStreamQuery(CUstream handle) {
   Stream *stream = call.stream(handle);
   if (!stream)
     return call.status;
-  CallRecord("cuStreamQuery", stream);
+  recordCall("cuStreamQuery", stream);
   if (stream->capture) {
     stream->capture->invalidate();
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -219,7 +219,7 @@ CUresult ring::vgpu::cuStreamBeginCapture_v2(CUstream handle,
     return call.status;
   if (mode > CU_STREAM_CAPTURE_MODE_RELAXED)
     return CUDA_ERROR_INVALID_VALUE;
-  CallRecord("cuStreamBeginCapture", stream);
+  recordCall("cuStreamBeginCapture", stream);
   return Capture::begin(*stream, mode);
 }
 
@@ -230,7 +230,7 @@ CUresult ring::vgpu::cuStreamEndCapture(CUstream handle, CUgraph *graph) {
     return call.status;
   if (!graph)
     return CUDA_ERROR_INVALID_VALUE;
-  CallRecord("cuStreamEndCapture", stream);
+  recordCall("cuStreamEndCapture", stream);
   if (!stream->capture)
     return CUDA_ERROR_ILLEGAL_STATE;
   std::shared_ptr<Capture> capture = stream->capture;
@@ -276,7 +276,7 @@ CUresult ring::vgpu::cuGraphLaunch(CUgraphExec exec, CUstream handle) {
     return call.status;
   if (!call.driver.graphExecs.count(exec))
     return CUDA_ERROR_INVALID_VALUE;
-  CallRecord("cuGraphLaunch", stream);
+  recordCall("cuGraphLaunch", stream);
   return exec->launch(*stream);
 }
 

@@ -59,6 +59,13 @@ struct Fault {
 
 class Kernel;
 
+/// What launches of a kernel have to keep to.
+struct KernelLimits {
+  std::array<uint32_t, 3> block = {}; ///< threads; 0: any
+  uint32_t maxThreads = 1024;         ///< of a block
+  uint32_t staticSharedBytes = 0;
+};
+
 /// The kernels of one image: MLIR text or bytecode of a module with a
 /// `gpu.module`, or of the `gpu.module` alone, lowered to LLVM and NVVM.
 class KernelModule {
@@ -73,6 +80,7 @@ public:
   std::vector<std::string> kernels() const;
   /// Bytes of each parameter of a kernel.
   static const std::vector<size_t> &parameterBytes(const Kernel &kernel);
+  static KernelLimits limits(const Kernel &kernel);
 
 private:
   KernelModule();

@@ -237,11 +237,11 @@ std::vector<AllocationRef> AddressSpace::all() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Footprint
+// OpFootprint
 //===----------------------------------------------------------------------===//
 
-std::optional<std::string> Footprint::commit(const Accessor &by,
-                                             const Clock &clock) {
+std::optional<std::string> OpFootprint::commit(const Accessor &by,
+                                               const Clock &clock) {
   std::optional<std::string> first;
   for (const Touch &touch : touches) {
     Allocation &allocation = *touch.allocation;
@@ -372,7 +372,7 @@ static void appendRuns(std::vector<Interval> &runs, uint64_t base,
   }
 }
 
-void KernelMemory::collect(Footprint &footprint) const {
+void KernelMemory::collect(OpFootprint &footprint) const {
   for (const Region &region : regions) {
     std::vector<Interval> reads, writes;
     for (size_t i = 0; i < region.partCount; ++i) {

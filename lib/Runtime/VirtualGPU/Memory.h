@@ -100,7 +100,7 @@ private:
 };
 
 /// What one operation touched, added to the allocations' history at its end.
-class Footprint {
+class OpFootprint {
 public:
   void read(const AllocationRef &allocation, Interval range) {
     touches.push_back({allocation, range, false});
@@ -131,7 +131,7 @@ public:
   std::byte *access(uint64_t address, size_t bytes, Access kind,
                     std::string &why) override;
   /// After the launch: what it touched.
-  void collect(Footprint &footprint) const;
+  void collect(OpFootprint &footprint) const;
 
 private:
   /// Bytes touched, a bit each, of a part of an allocation.

@@ -122,7 +122,7 @@ std::optional<Failure> GroupOp::receive(const Transfer &mine,
   uint64_t target = mine.address - to->base;
   std::memmove(to->at(target), from->at(source), mine.bytes);
   to->copyWritten({target, target + mine.bytes}, *from, source);
-  Footprint reads, writes;
+  OpFootprint reads, writes;
   reads.read(from, {source, source + mine.bytes});
   writes.write(to, {target, target + mine.bytes});
   std::optional<std::string> race =

@@ -15,7 +15,7 @@ using namespace ring::vgpu;
 
 /// What an operation touched goes into the memory's history; a race is a
 /// failure.
-static std::optional<Failure> commit(const Op &op, Footprint &footprint) {
+static std::optional<Failure> commit(const Op &op, OpFootprint &footprint) {
   if (auto race = footprint.commit(op.accessor(), op.clock))
     return Failure{CUDA_ERROR_ILLEGAL_ADDRESS, *race};
   return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Failure> KernelOp::run() {
   if (auto fault = launch(*kernel, shape, parameters.data(), memory))
     return Failure{CUDA_ERROR_LAUNCH_FAILED,
                    fault->text() + " (" + info->text() + ")"};
-  Footprint footprint;
+  OpFootprint footprint;
   memory.collect(footprint);
   return commit(*this, footprint);
 }
@@ -160,7 +160,7 @@ static std::optional<Row> findRow(const Rows &rows, size_t row, size_t width,
 }
 
 std::optional<Failure> CopyOp::run() {
-  Footprint footprint;
+  OpFootprint footprint;
   std::string why;
   for (size_t row = 0; width && row < height; ++row) {
     Row from;
@@ -204,7 +204,7 @@ std::optional<Failure> MemsetOp::run() {
     std::memcpy(allocation->at(offset + i * elementBytes), &value,
                 elementBytes);
   allocation->setWritten({offset, offset + bytes});
-  Footprint footprint;
+  OpFootprint footprint;
   footprint.write(allocation, {offset, offset + bytes});
   return commit(*this, footprint);
 }
@@ -228,7 +228,7 @@ void AllocateOp::enqueued(Scheduler &scheduler) {
 }
 
 std::optional<Failure> FreeOp::run() {
-  Footprint footprint;
+  OpFootprint footprint;
   footprint.write(allocation, {0, allocation->bytes});
   std::optional<Failure> race = commit(*this, footprint);
   Driver::get().space.free(allocation);

@@ -127,9 +127,11 @@ OpRef Scheduler::pick(const Stream *preferred) {
 void Scheduler::execute(Lock &lock, const OpRef &op) {
   op->prepare();
   op->state = Op::State::Running;
+  ++running;
   lock.unlock();
   std::optional<Failure> failure = op->run();
   lock.lock();
+  --running;
   op->state = Op::State::Started;
   if (failure)
     fail(*op, std::move(*failure));
@@ -159,7 +161,8 @@ bool Scheduler::wait(Lock &lock, const std::function<bool()> &done,
     if (seconds <= 0)
       changed.wait(lock, moved);
     else if (!changed.wait_for(lock, std::chrono::duration<double>(seconds),
-                               moved))
+                               moved) &&
+             running == 0)
       return false;
   }
   return true;

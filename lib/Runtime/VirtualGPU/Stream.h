@@ -178,6 +178,7 @@ private:
   Fail fail;
   std::condition_variable changed;
   uint64_t progress = 0;
+  int running = 0; ///< operations
   std::shared_ptr<const Clock> host;
   std::vector<uint64_t> lastTicks; ///< by timeline
   std::vector<size_t> freeTimelines;

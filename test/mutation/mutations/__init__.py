@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, around, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools, vgpu
+from . import analysis, around, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools, vgpu, virtual_driver
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -17,4 +17,5 @@ MUTATIONS = [
     *raising.MUTATIONS,
     *schedule.MUTATIONS,
     *vgpu.MUTATIONS,
+    *virtual_driver.MUTATIONS,
 ]

@@ -29,6 +29,7 @@ protected:
   void ranks(int count,
              const std::function<void(int, ncclComm_t, CUstream)> &body) {
     std::vector<std::thread> threads;
+    threads.reserve(count);
     for (int rank = 0; rank < count; ++rank)
       threads.emplace_back([&, rank] {
         EXPECT_OK(cuCtxSetCurrent(contexts[rank]));
@@ -379,31 +380,88 @@ TEST_F(DriverNccl, AllGather) {
   });
 }
 
-TEST_F(DriverNccl, OneThreadMayHoldAllRanks) {
+namespace {
+
+/// Two ranks of one thread, so that the order of all calls is known.
+class DriverNcclPair : public DriverNccl {
+protected:
+  void SetUp() override {
+    DriverNccl::SetUp();
+    EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+    for (int rank : {0, 1}) {
+      use(rank);
+      EXPECT_EQ(ncclCommInitRank(&comms[rank], 2, id, rank), ncclSuccess);
+      streams[rank] = stream();
+      data[rank] = floats(2);
+      EXPECT_OK(fill(data[rank], 1, 5.0f + rank, streams[rank]));
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+  }
+  void send(int rank, CUdeviceptr address) {
+    EXPECT_EQ(ncclSend(reinterpret_cast<void *>(address), 1, ncclFloat32,
+                       1 - rank, comms[rank], streams[rank]),
+              ncclSuccess);
+  }
+  void receive(int rank, CUdeviceptr address) {
+    EXPECT_EQ(ncclRecv(reinterpret_cast<void *>(address), 1, ncclFloat32,
+                       1 - rank, comms[rank], streams[rank]),
+              ncclSuccess);
+  }
+
+  Deadline deadline{"5"};
   ncclComm_t comms[2] = {};
+  CUstream streams[2] = {};
+  CUdeviceptr data[2] = {};
+};
+
+} // namespace
+
+TEST_F(DriverNcclPair, OneThreadMayHoldAllRanks) {
   EXPECT_EQ(ncclGroupStart(), ncclSuccess);
   for (int rank : {0, 1}) {
-    use(rank);
-    EXPECT_EQ(ncclCommInitRank(&comms[rank], 2, id, rank), ncclSuccess);
+    send(rank, data[rank]);
+    receive(rank, data[rank] + 4);
   }
   EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
-  CUdeviceptr data[2];
-  CUstream streams[2];
-  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
-  for (int rank : {0, 1}) {
-    use(rank);
-    streams[rank] = stream();
-    data[rank] = floats(2);
-    EXPECT_OK(fill(data[rank], 1, 5.0f + rank, streams[rank]));
-    EXPECT_EQ(ncclSend(reinterpret_cast<void *>(data[rank]), 1, ncclFloat32,
-                       1 - rank, comms[rank], streams[rank]),
-              ncclSuccess);
-    EXPECT_EQ(ncclRecv(reinterpret_cast<void *>(data[rank] + 4), 1, ncclFloat32,
-                       1 - rank, comms[rank], streams[rank]),
-              ncclSuccess);
-  }
-  EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
-  use(0);
   EXPECT_EQ(read(data[0] + 4, 1, streams[0])[0], 6);
   EXPECT_EQ(read(data[1] + 4, 1, streams[1])[0], 5);
+}
+
+TEST_F(DriverNcclPair, AReceiveComesAfterWhatCameBeforeTheSend) {
+  use(0);
+  CUdeviceptr seen = floats(1);
+  // Rank 0 reads what rank 1 then receives into.
+  use(1);
+  CUevent filled = event();
+  EXPECT_OK(cuEventRecord(filled, streams[1]));
+  use(0);
+  EXPECT_OK(cuStreamWaitEvent(streams[0], filled, 0));
+  EXPECT_OK(cuMemcpyPeerAsync(seen, contexts[0], data[1], contexts[1], 4,
+                              streams[0]));
+  send(0, data[0]);
+  use(1);
+  receive(1, data[1]);
+  // And rank 1 then reads what rank 0 wrote before.
+  EXPECT_OK(cuMemcpyPeerAsync(data[1] + 4, contexts[1], data[0], contexts[0], 4,
+                              streams[1]));
+  EXPECT_EQ(read(data[1], 2, streams[1]), (std::vector<float>{5, 5}));
+  EXPECT_EQ(read(seen, 1, streams[0])[0], 6);
+}
+
+TEST_F(DriverNcclPair, AnEndOnOneSideTellsNothingOfTheOther) {
+  EXPECT_EQ(ncclGroupStart(), ncclSuccess);
+  for (int rank : {0, 1}) {
+    send(rank, data[rank]);
+    receive(rank, data[rank] + 4);
+  }
+  EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+  EXPECT_OK(cuStreamSynchronize(streams[0]));
+  EXPECT_OK(cuMemFree_v2(data[0]));
+  // It has ended, but nobody waited for it.
+  EXPECT_EQ(cuMemFree_v2(data[1]), CUDA_ERROR_ILLEGAL_ADDRESS);
+  use(1);
+  EXPECT_REPORT(
+      "an allocation of 8 bytes on device 1 freed while NCCL group on "
+      "stream 1 of device 1, which uses it, may still run: nothing "
+      "waited for it");
 }

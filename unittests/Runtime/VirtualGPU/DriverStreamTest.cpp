@@ -109,6 +109,23 @@ TEST_F(DriverStream, PollingFindsNothingDoneAtFirst) {
   EXPECT_OK(cuMemFree_v2(data)); // The host knows that the kernel has ended.
 }
 
+TEST_F(DriverStream, PollingMakesNothingElseGoOn) {
+  CUstream s = stream(), other = stream();
+  CUdeviceptr data = floats(2);
+  float *host = pinnedFloats(2);
+  host[0] = host[1] = -1;
+  CUevent e = event();
+  EXPECT_OK(fill(data, 2, 3, s));
+  EXPECT_OK(cuEventRecord(e, s));
+  EXPECT_OK(cuMemcpyDtoHAsync_v2(host, data, 4, s)); // After the event.
+  EXPECT_OK(cuStreamWaitEvent(other, e, 0));
+  EXPECT_OK(cuMemcpyDtoHAsync_v2(host + 1, data, 4, other));
+  while (cuEventQuery(e) == CUDA_ERROR_NOT_READY)
+    continue;
+  EXPECT_EQ(host[0], -1);
+  EXPECT_EQ(host[1], -1);
+}
+
 TEST_F(DriverStream, TheDefaultStreamIsOrderedWithBlockingOnes) {
   CUstream blocking = stream(CU_STREAM_DEFAULT), free = stream();
   CUdeviceptr data = floats(2);

@@ -97,10 +97,14 @@ float *DriverTest::pinnedFloats(size_t count) {
 }
 
 CUfunction DriverTest::function(const char *name) {
-  CUmodule module = nullptr;
+  CUcontext context = nullptr;
   CUfunction result = nullptr;
-  EXPECT_OK(
-      cuModuleLoadDataEx(&module, "fake: fill add touch", 0, nullptr, nullptr));
+  EXPECT_OK(cuCtxGetCurrent(&context));
+  std::lock_guard<std::mutex> lock(mutex);
+  CUmodule &module = modules[context];
+  if (!module)
+    EXPECT_OK(cuModuleLoadDataEx(&module, "fake: fill add touch", 0, nullptr,
+                                 nullptr));
   EXPECT_OK(cuModuleGetFunction(&result, module, name));
   return result;
 }
@@ -108,6 +112,7 @@ CUfunction DriverTest::function(const char *name) {
 CUresult DriverTest::launch(const char *name, std::vector<uint64_t> values,
                             CUstream stream, unsigned dynamicShared) {
   std::vector<void *> parameters;
+  parameters.reserve(values.size());
   for (uint64_t &value : values)
     parameters.push_back(&value);
   return cuLaunchKernel(function(name), 1, 1, 1, 32, 1, 1, dynamicShared,

@@ -16,6 +16,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,7 @@ protected:
   CUevent event(unsigned flags = CU_EVENT_DISABLE_TIMING);
   CUdeviceptr floats(size_t count);
   float *pinnedFloats(size_t count);
+  /// Of the current device's module, which is loaded once.
   CUfunction function(const char *name);
 
   CUresult launch(const char *name, std::vector<uint64_t> values,
@@ -55,6 +58,10 @@ protected:
   std::string report() const { return ring_vgpu_last_report(); }
 
   CUcontext contexts[kDevices] = {};
+
+private:
+  std::mutex mutex;
+  std::map<CUcontext, CUmodule> modules;
 };
 
 #define EXPECT_OK(call) EXPECT_EQ(call, CUDA_SUCCESS)

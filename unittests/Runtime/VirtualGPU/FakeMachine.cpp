@@ -20,15 +20,22 @@ namespace {
 struct Definition {
   size_t parameters = 0;
   FakeKernel body;
+  KernelLimits limits;
 };
 std::mutex mutex;
 std::map<std::string, Definition> definitions;
+std::string loadedImage;
 } // namespace
 
 void ring::test::defineKernel(const std::string &name, size_t parameters,
-                              FakeKernel body) {
+                              FakeKernel body, const KernelLimits &limits) {
   std::lock_guard<std::mutex> lock(mutex);
-  definitions[name] = {parameters, std::move(body)};
+  definitions[name] = {parameters, std::move(body), limits};
+}
+
+std::string ring::test::lastImage() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return loadedImage;
 }
 
 namespace ring::vgpu {
@@ -49,6 +56,10 @@ KernelModule::~KernelModule() = default;
 
 std::unique_ptr<KernelModule> KernelModule::load(std::string_view image,
                                                  std::string &error) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    loadedImage = std::string(image);
+  }
   std::istringstream words{std::string(image)};
   std::string word;
   words >> word;
@@ -73,6 +84,10 @@ const Kernel *KernelModule::find(std::string_view name) const {
 
 const std::vector<size_t> &KernelModule::parameterBytes(const Kernel &kernel) {
   return kernel.bytes;
+}
+
+KernelLimits KernelModule::limits(const Kernel &kernel) {
+  return kernel.definition.limits;
 }
 
 std::string Fault::text() const {

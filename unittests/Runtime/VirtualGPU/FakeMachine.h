@@ -25,8 +25,12 @@ namespace ring::test {
 using FakeKernel = std::function<std::string(const std::vector<uint64_t> &,
                                              vgpu::DeviceMemory &)>;
 
+/// The image that was loaded last.
+std::string lastImage();
+
 /// From now on kernels of this name, with so many parameters of 8 bytes.
-void defineKernel(const std::string &name, size_t parameters, FakeKernel body);
+void defineKernel(const std::string &name, size_t parameters, FakeKernel body,
+                  const vgpu::KernelLimits &limits = {});
 
 } // namespace ring::test
 

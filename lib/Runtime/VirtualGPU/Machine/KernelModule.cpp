@@ -114,6 +114,12 @@ const std::vector<size_t> &KernelModule::parameterBytes(const Kernel &kernel) {
   return kernel.program.parameterBytes;
 }
 
+KernelLimits KernelModule::limits(const Kernel &kernel) {
+  const Program &program = kernel.program;
+  return {program.requiredBlock, program.maxThreads,
+          program.staticSharedBytes};
+}
+
 //===----------------------------------------------------------------------===//
 // Reports
 //===----------------------------------------------------------------------===//
