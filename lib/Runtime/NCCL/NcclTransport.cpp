@@ -107,10 +107,10 @@ Result NcclTransport::start(const Transfer &transfer,
   if (!device)
     return {RING_ERROR_USAGE,
             "a transfer of host memory, nccl is for programs on GPUs"};
+  // That it may be read is part of what `exchange` waits for before it writes
+  // its slot: all that was enqueued for computation.
   ParcelRef parcel;
   Result result = deviceSlots->pack(tensors, parcel);
-  if (!result.failed())
-    result = device->waitFor(device->transfers, parcel->ready);
   return result.failed() ? result : exchange(transfer, parcel->tensors);
 }
 
