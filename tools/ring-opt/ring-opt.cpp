@@ -11,6 +11,8 @@
 #include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
 #include "ring/Dialect/Ring/Transforms/Passes.h"
 #include "ring/Target/CPU/Pipeline.h"
+#include "ring/Target/GPU/Passes.h"
+#include "ring/Target/GPU/Pipeline.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -22,18 +24,22 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<mlir::ring::RingDialect>();
+  mlir::ring::registerKernelTranslations(registry);
   mlir::ring::registerBufferizableOpInterfaceExternalModels(registry);
   mlir::registerAllPasses();
   mlir::ring::registerRingTransformsPasses();
   mlir::ring::registerAttentionToLinalgPasses();
   mlir::ring::registerContractionToVectorPasses();
   mlir::ring::registerLinalgToParallelPasses();
+  mlir::ring::registerRingToGPUPasses();
   mlir::ring::registerRingToVectorPasses();
   mlir::ring::registerRingToLLVMPasses();
   mlir::ring::registerStableHLOToLinalgPasses();
   mlir::ring::registerRingTosaToLinalgPasses();
   mlir::ring::registerTorchToRingPasses();
+  mlir::ring::registerRingTargetGPUPasses();
   mlir::ring::registerCPUPipelines();
+  mlir::ring::registerGPUPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Ring optimizer driver\n", registry));
 }

@@ -9,6 +9,7 @@
 #ifndef RING_CONVERSION_PASSES_H
 #define RING_CONVERSION_PASSES_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::ring {
@@ -20,6 +21,8 @@ namespace mlir::ring {
 #include "ring/Conversion/ContractionToVector/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/LinalgToParallel/Passes.h.inc"
+#define GEN_PASS_DECL
+#include "ring/Conversion/RingToGPU/Passes.h.inc"
 #define GEN_PASS_DECL
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_DECL
@@ -37,6 +40,8 @@ namespace mlir::ring {
 #include "ring/Conversion/ContractionToVector/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/LinalgToParallel/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "ring/Conversion/RingToGPU/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
 #include "ring/Conversion/RingToLLVM/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

@@ -236,7 +236,8 @@ LogicalResult FunctionCheck::checkOp(Operation *op) {
   if (!isa<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
            PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
            HostRunOp, mlir::ring::CallOp, TablesOp, PaddedSizeOp,
-           RequireEqualOp>(op))
+           RequireEqualOp, DeviceImportOp, DeviceExportOp, DeviceHostCopyOp,
+           DeviceAttentionOp, DeviceRoundOp>(op))
     return op->emitError("no lowering to the runtime for '")
            << op->getName() << "'";
   if (op->getParentRegion() != &function.getBody())

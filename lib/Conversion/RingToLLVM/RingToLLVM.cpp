@@ -10,9 +10,10 @@
 #include "RuntimeBuilder.h"
 
 #include "ring/Conversion/Passes.h"
-#include "ring/Runtime/Runtime.h"
+#include "ring/Runtime/Device.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -45,6 +46,12 @@ private:
   bool isRank() { return function->hasAttr(kRankOfAttrName); }
   /// It has no rounds, but may call functions that have.
   bool isLocal() { return isRank() && function->hasAttr(kLocalAttrName); }
+  /// It computes on the rank's GPU.
+  bool usesDevice() {
+    return function
+        .walk([](DeviceAttentionOp) { return WalkResult::interrupt(); })
+        .wasInterrupted();
+  }
   void addContextAndStatus();
   void begin();
   /// Calls `check` of the runtime for every tensor that the caller passed.
@@ -64,6 +71,17 @@ private:
   LogicalResult lower(TablesOp op);
   LogicalResult lower(PaddedSizeOp op);
   LogicalResult lower(RequireEqualOp op);
+  LogicalResult lower(DeviceImportOp op);
+  LogicalResult lower(DeviceExportOp op);
+  LogicalResult lower(DeviceHostCopyOp op);
+  LogicalResult lower(DeviceAttentionOp op);
+  LogicalResult lower(DeviceRoundOp op);
+  /// Calls `name` for a tensor, which makes another of it.
+  Value copied(StringRef name, Value source, MemRefType type);
+  /// The images of the kernels in the `gpu.binary` of this name, and how many.
+  std::pair<Value, int64_t> images(StringAttr binary);
+  /// A struct on the stack whose fields are these.
+  Value structOf(ValueRange fields);
   /// Address and number of entries of a table, which lies in one piece.
   std::pair<Value, Value> table(Value memref);
   /// The address of a ring_visibility for the mask, ids, lengths and offsets.
@@ -78,6 +96,8 @@ private:
   RuntimeBuilder b;
   /// Starts where the arguments have turned out to be what they should.
   Block *afterChecks = nullptr;
+  /// Copies of arguments in host memory, which are as good as these.
+  SmallVector<Value> hostCopies;
   /// Made there, by what it is made of.
   struct Visibility {
     MaskAttr mask;
@@ -110,6 +130,9 @@ void FunctionLowering::addContextAndStatus() {
   // ended, a host function frees what it may have left.
   b.setInsertionPointToEnd(b.exitBlock());
   Value status = b.exitBlock()->getArgument(0);
+  if (usesDevice())
+    status = b.call("ring_device_finish", b.getI32Type(),
+                    {b.context(), status});
   if (!isLocal())
     status = b.call(isRank() ? "ring_end" : "ring_host_end", b.getI32Type(),
                     {b.context(), status});
@@ -154,6 +177,10 @@ void FunctionLowering::begin() {
                 {b.context(), b.i32(ranks), b.i32(integer(kSlotsAttrName, 1)),
                  fingerprint, program ? b.string(program) : b.null()});
   checkArguments("ring_check_argument");
+  if (usesDevice()) {
+    b.checkedCall("ring_device_begin", {b.context()});
+    afterChecks = b.getInsertionBlock();
+  }
 }
 
 void FunctionLowering::checkArguments(StringRef check) {
@@ -259,7 +286,7 @@ template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
   bool forAllRounds =
       isRank() && llvm::all_of(operands, [&](Value operand) {
         auto argument = dyn_cast_or_null<BlockArgument>(operand);
-        return !operand ||
+        return !operand || llvm::is_contained(hostCopies, operand) ||
                (argument && argument.getOwner() == &function.front());
       });
   if (forAllRounds)
@@ -270,6 +297,8 @@ template <typename OpTy> Value FunctionLowering::visibility(OpTy op) {
   OpBuilder::InsertionGuard guard(b);
   if (forAllRounds) {
     b.setInsertionPointToStart(afterChecks);
+    if (!hostCopies.empty())
+      b.setInsertionPointAfterValue(hostCopies.back());
     visibilities.push_back({attr, operands, address});
   }
   ::ring::PositionalMask mask =
@@ -341,6 +370,131 @@ LogicalResult FunctionLowering::lower(PermuteWaitOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Ops of a GPU
+//===----------------------------------------------------------------------===//
+
+Value FunctionLowering::copied(StringRef name, Value source, MemRefType type) {
+  Value made = b.slot(wordsFor(b, sizeof(ring_tensor)));
+  b.checkedCall(name, {b.context(), b.tensors(source), made});
+  return b.memrefFrom(made, 0, type);
+}
+
+LogicalResult FunctionLowering::lower(DeviceImportOp op) {
+  op.getTarget().replaceAllUsesWith(
+      copied("ring_device_import", op.getSource(), op.getTarget().getType()));
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(DeviceExportOp op) {
+  op.getTarget().replaceAllUsesWith(
+      copied("ring_device_export", op.getSource(), op.getTarget().getType()));
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(DeviceHostCopyOp op) {
+  hostCopies.push_back(copied("ring_device_host_copy", op.getSource(),
+                              op.getTarget().getType()));
+  op.getTarget().replaceAllUsesWith(hostCopies.back());
+  op.erase();
+  return success();
+}
+
+Value FunctionLowering::structOf(ValueRange fields) {
+  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                               SmallVector<Type>(
+                                                   fields.getTypes()));
+  Value content = LLVM::PoisonOp::create(b, type);
+  for (auto [index, field] : llvm::enumerate(fields))
+    content = LLVM::InsertValueOp::create(b, content, field,
+                                          static_cast<int64_t>(index));
+  Value address = b.slot(type);
+  LLVM::StoreOp::create(b, content, address);
+  return address;
+}
+
+std::pair<Value, int64_t> FunctionLowering::images(StringAttr name) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto binary = module.lookupSymbol<gpu::BinaryOp>(name);
+  // Without one the kernels have only been lowered, to be looked at.
+  if (!binary || binary.getObjects().empty())
+    return {b.null(), 0};
+  SmallVector<Value> fields;
+  for (auto [index, object] :
+       llvm::enumerate(binary.getObjects().getAsRange<gpu::ObjectAttr>())) {
+    StringRef content = object.getObject().getValue();
+    DictionaryAttr properties = object.getProperties();
+    auto property = [&](StringRef key) {
+      return b.string(properties.getAs<StringAttr>(key).getValue());
+    };
+    Value data = b.bytes(
+        ("ring_image_" + name.getValue() + "_" + Twine(index)).str(), content);
+    llvm::append_values(fields, property("kind"), property("chip"), data,
+                        b.i64(content.size()));
+  }
+  // An array of structs of four words is a struct of their fields.
+  return {structOf(fields), static_cast<int64_t>(binary.getObjects().size())};
+}
+
+LogicalResult FunctionLowering::lower(DeviceAttentionOp op) {
+  std::pair<Value, int64_t> images =
+      this->images(op.getKernel().getRootReference());
+  Value kernel = structOf(
+      {b.string(op.getKernel().getLeafReference().getValue()),
+       images.first, b.i32(images.second), b.i32(op.getThreads()), b.i32(op.getSharedBytes()),
+       b.i32(op.getQueryTile()), b.i32(op.getKeyTile()), b.i32(op.getHeads()),
+       b.i32(op.getHeadBlocks()), b.i32(op.getStateFloats())});
+  auto tensor = [&](Value memref) {
+    return memref ? b.tensors(memref) : b.null();
+  };
+  // Scalars lie where a tensor without dimensions would.
+  SmallVector<Value> captures;
+  for (Value capture : op.getCaptures()) {
+    if (!isa<MemRefType>(capture.getType())) {
+      auto type = MemRefType::get({}, capture.getType());
+      Value place = b.stackMemref(type);
+      memref::StoreOp::create(b, capture, place);
+      auto layout =
+          StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {});
+      capture = copied("ring_device_import", place,
+                       MemRefType::get({}, capture.getType(), layout));
+    }
+    captures.push_back(capture);
+  }
+  Value operands = structOf(
+      {tensor(op.getQuery()), tensor(op.getBias()), tensor(op.getSinks()),
+       tensor(op.getMean()), tensor(op.getQuerySegments()),
+       tensor(op.getKeySegments()), tensor(op.getOut()), tensor(op.getLse()),
+       captures.empty() ? b.null() : b.tensors(captures),
+       b.i32(captures.size())});
+  Value handle = b.slot(b.pointerType());
+  b.checkedCall("ring_device_attention_begin",
+                {b.context(), kernel, operands, handle});
+  Value attention = LLVM::LoadOp::create(b, b.pointerType(), handle);
+  op.getAttention().replaceAllUsesWith(
+      UnrealizedConversionCastOp::create(
+          b, DeviceAttentionType::get(b.getContext()), attention)
+          .getResult(0));
+  op.erase();
+  return success();
+}
+
+LogicalResult FunctionLowering::lower(DeviceRoundOp op) {
+  auto pointerTo = [&](Value value) -> Value {
+    return UnrealizedConversionCastOp::create(b, b.pointerType(), value)
+        .getResult(0);
+  };
+  Value last = arith::ExtUIOp::create(b, b.getI32Type(), op.getLast());
+  b.checkedCall("ring_device_attention_round",
+                {b.context(), pointerTo(op.getAttention()),
+                 b.asI64(op.getRound()), b.tensors(op.getKey()),
+                 b.tensors(op.getValue()), pointerTo(op.getSlices()), last});
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Callbacks
 //===----------------------------------------------------------------------===//
 
@@ -406,6 +560,27 @@ LogicalResult FunctionLowering::lower(HostGatherOp op) {
   return moved;
 }
 
+/// Calls the rank function of `op`, ring.host.run or ring.call, with a context
+/// and what is given to it. Where there is one for GPUs the context decides.
+static Value callRankFunction(ImplicitLocOpBuilder &b, Operation *op,
+                              StringRef callee, ValueRange operands,
+                              llvm::function_ref<Value()> device) {
+  auto onDevice = op->getAttrOfType<FlatSymbolRefAttr>(kDeviceCalleeAttrName);
+  Type status = b.getI32Type();
+  if (!onDevice)
+    return func::CallOp::create(b, callee, TypeRange(status), operands)
+        .getResult(0);
+  auto type = b.getFunctionType(operands.getTypes(), status);
+  Value cpu = func::ConstantOp::create(
+      b, type, FlatSymbolRefAttr::get(b.getContext(), callee));
+  Value gpu = func::ConstantOp::create(b, type, onDevice);
+  Value isCPU = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, device(),
+      arith::ConstantOp::create(b, b.getI32IntegerAttr(RING_DEVICE_CPU)));
+  Value chosen = arith::SelectOp::create(b, isCPU, cpu, gpu);
+  return func::CallIndirectOp::create(b, chosen, operands).getResult(0);
+}
+
 /// The part of a stack that belongs to local rank `index`, in the type of the
 /// rank function's argument. (Not a subview: those refuse empty dimensions.)
 static Value partOf(ImplicitLocOpBuilder &b, Value stack, Value index,
@@ -445,6 +620,10 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
   runtime.setInsertionPointToEnd(&body.front());
   Value local = runtime.call("ring_local_index", runtime.getI32Type(),
                              body.getArgument(0));
+  Value device;
+  if (op->hasAttr(kDeviceCalleeAttrName))
+    device = runtime.call("ring_device", runtime.getI32Type(),
+                          body.getArgument(0));
   if (runtime.hasClash())
     return failure();
   inner.setInsertionPointToEnd(&body.front());
@@ -462,9 +641,9 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
       value = memref::CastOp::create(inner, type, value);
     operands.push_back(value);
   }
-  auto call = func::CallOp::create(inner, callee.getName(),
-                                   TypeRange(inner.getI32Type()), operands);
-  func::ReturnOp::create(inner, call.getResults());
+  Value status = callRankFunction(inner, op, callee.getName(), operands,
+                                  [&] { return device; });
+  func::ReturnOp::create(inner, status);
 
   b.checkedCall("ring_host_run",
                 {b.context(), b.i32(op.getRanks()), functionAddress(b, body),
@@ -484,9 +663,9 @@ LogicalResult FunctionLowering::lower(mlir::ring::CallOp op) {
     operands.push_back(value.getType() == type
                            ? value
                            : memref::CastOp::create(b, type, value));
-  auto call = func::CallOp::create(b, callee.getName(),
-                                   TypeRange(b.getI32Type()), operands);
-  b.check(call.getResult(0));
+  b.check(callRankFunction(b, op, callee.getName(), operands, [&] {
+    return b.call("ring_device", b.getI32Type(), b.context());
+  }));
   op.erase();
   return success();
 }
@@ -532,7 +711,8 @@ LogicalResult FunctionLowering::lower(Operation *op) {
       .Case<shard::ProcessLinearIndexOp, OwnerOp, SlicesOp, PermuteStartOp,
             PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
             HostRunOp, mlir::ring::CallOp, TablesOp, PaddedSizeOp,
-            RequireEqualOp>([&](auto typed) { return lower(typed); })
+            RequireEqualOp, DeviceImportOp, DeviceExportOp, DeviceHostCopyOp,
+            DeviceAttentionOp, DeviceRoundOp>([&](auto typed) { return lower(typed); })
       .DefaultUnreachable("functionsToLower has let it through");
 }
 
@@ -570,6 +750,11 @@ void ConvertRingToLLVMPass::runOnOperation() {
   for (func::FuncOp function : *functions)
     if (failed(FunctionLowering(function, types, items).run()))
       return signalPassFailure();
+  // What the program keeps of it are the images.
+  for (auto binary :
+       llvm::make_early_inc_range(module.getOps<gpu::BinaryOp>()))
+    if (SymbolTable::symbolKnownUseEmpty(binary, module))
+      binary.erase();
   for (auto grid : llvm::make_early_inc_range(module.getOps<shard::GridOp>()))
     if (SymbolTable::symbolKnownUseEmpty(grid, module))
       grid.erase();

@@ -37,18 +37,28 @@ static bool isOfArray(LLVM::GlobalOp global, LLVM::LLVMArrayType type) {
 }
 
 Value RuntimeBuilder::string(StringRef text) {
+  return bytes(("ring_string_" + text).str(), text);
+}
+
+Value RuntimeBuilder::bytes(StringRef name, StringRef content,
+                            uint64_t alignment) {
   auto module = function->getParentOfType<ModuleOp>();
-  std::string name = ("ring_string_" + text).str();
-  std::string terminated = text.str() + '\0';
+  std::string terminated = content.str() + '\0';
   auto type = LLVM::LLVMArrayType::get(getI8Type(), terminated.size());
   if (!symbols.find<LLVM::GlobalOp>(
           module, name, [&](auto global) { return isOfArray(global, type); })) {
     auto b = OpBuilder::atBlockBegin(module.getBody());
     LLVM::GlobalOp::create(b, getLoc(), type, /*isConstant=*/true,
                            LLVM::Linkage::Internal, name,
-                           getStringAttr(terminated));
+                           getStringAttr(terminated), /*alignment=*/alignment);
   }
   return LLVM::AddressOfOp::create(*this, pointerType(), name);
+}
+
+Value RuntimeBuilder::stackMemref(MemRefType type) {
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(&function.front());
+  return memref::AllocaOp::create(*this, type, getI64IntegerAttr(8));
 }
 
 Value RuntimeBuilder::constants(StringRef name, ArrayRef<int64_t> values) {

@@ -41,11 +41,16 @@ public:
   Value null() { return LLVM::ZeroOp::create(*this, pointerType()); }
   /// A constant C string.
   Value string(StringRef text);
+  /// The address of constant bytes and a 0 behind them, made once per module
+  /// and name.
+  Value bytes(StringRef name, StringRef content, uint64_t alignment = 1);
   /// The address of constant i64s, made once per module and name.
   Value constants(StringRef name, ArrayRef<int64_t> values);
 
   /// Memory for one `type`, on the stack, made once per call of the function.
   Value slot(Type type);
+  /// The same as a memref.
+  Value stackMemref(MemRefType type);
 
   /// Calls `name` of the runtime; null where it returns nothing.
   Value call(StringRef name, Type result, ValueRange arguments);

@@ -74,6 +74,8 @@ void mlir::ring::populateLLVMLowering(OpPassManager &pm) {
 void mlir::ring::populateCPULowering(OpPassManager &pm,
                                      const CPUOptions &options) {
   populateBufferization(pm);
+  if (options.kernels)
+    options.kernels(pm);
   ConvertRingToVectorPassOptions vector;
   vector.vectorBits = options.vectorBits;
   vector.keyTile = options.keyTile;

@@ -54,6 +54,12 @@ llvm::Expected<HostPointer> makeHost(const Program &program,
   host.threads = static_cast<int32_t>(options.threads);
   host.deadline = options.deadline;
   host.trace = !options.trace.empty();
+  std::string devices = options.devices.spelling();
+  host.devices = devices.c_str();
+  host.transport = options.transport.c_str();
+  // The virtual GPU is what the kernels have been made for.
+  if (options.devices.any("vgpu"))
+    setenv("RING_VGPU_CHIP", options.devices.chip.c_str(), /*overwrite=*/1);
   HostPointer pointer(ring_host_create(&host, error, sizeof(error)),
                       ring_host_destroy);
   if (!pointer)

@@ -47,10 +47,20 @@ struct Flags {
       "prefetch-distance",
       cl::desc("transfers in flight while a round computes (default: 1)"),
       cl::value_desc("D"), cl::init(1), cl::cat(category)};
-  cl::opt<std::string> device{"device", cl::desc("cpu, vgpu or cuda"),
-                              cl::init("cpu"), cl::cat(category)};
-  cl::opt<std::string> transport{"transport", cl::desc("threads, mpi or nccl"),
+  cl::opt<std::string> device{
+      "device",
+      cl::desc("cpu, cuda or vgpu (a GPU's kernels without one); one for all "
+               "ranks, or one a rank with commas between; :CHIP says what "
+               "kernels are made for (default: sm_80)"),
+      cl::value_desc("kind[:CHIP][,...]"), cl::init("cpu"), cl::cat(category)};
+  cl::opt<std::string> transport{"transport",
+                                 cl::desc("threads or nccl (GPUs)"),
                                  cl::init("threads"), cl::cat(category)};
+  cl::opt<std::string> ptxas{
+      "ptxas",
+      cl::desc("NVIDIA's assembler (default: RING_PTXAS, PATH, or the Python "
+               "package nvidia-cuda-nvcc)"),
+      cl::value_desc("path"), cl::cat(category)};
   cl::opt<int64_t> threads{
       "threads", cl::desc("threads that compute (default: one a core)"),
       cl::value_desc("T"), cl::init(0), cl::cat(category)};
@@ -129,9 +139,38 @@ Error checkLayout(StringRef layout) {
                "': expected contiguous, zigzag, striped[:G] or balanced");
 }
 
+/// kind[:CHIP], one or several. Kernels are made for one chip.
+Expected<DeviceOptions> parseDevices(StringRef text) {
+  DeviceOptions devices;
+  devices.kinds.clear();
+  std::optional<StringRef> chip;
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  for (StringRef part : parts) {
+    auto [kind, suffix] = part.split(':');
+    if (!is_contained({"cpu", "vgpu", "cuda"}, kind) ||
+        (part.contains(':') && !suffix.starts_with("sm_")) ||
+        (kind == "cpu" && !suffix.empty()))
+      return usage("--device '" + part +
+                   "': expected cpu, cuda[:CHIP] or vgpu[:CHIP], such as "
+                   "vgpu:sm_80");
+    devices.kinds.push_back(kind.str());
+    if (suffix.empty())
+      continue;
+    if (chip && *chip != suffix)
+      return usage("--device '" + text + "': expected one chip");
+    chip = suffix;
+  }
+  if (chip)
+    devices.chip = chip->str();
+  return devices;
+}
+
 /// Each rank is a thread of this process; many more would only be a slip.
 constexpr int64_t kMaxRanks = 1024;
 } // namespace
+
+std::string DeviceOptions::spelling() const { return join(kinds, ","); }
 
 Expected<RunOptions> parseOptions(int argc, char **argv) {
   cl::ResetCommandLineParser();
@@ -150,7 +189,7 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
   options.file = flags.file;
   options.entry = flags.entry;
   options.variant = flags.variant;
-  options.device = flags.device;
+  options.ptxas = flags.ptxas;
   options.transport = flags.transport;
   options.cpu = flags.cpu;
   options.prefetchDistance = flags.prefetchDistance;
@@ -190,9 +229,14 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
   also(parseNumbered("expect", flags.expected, options.expected));
   also(oneOf("variant", options.variant,
              {"auto", "pass-kv", "pass-q", "all-gather"}));
-  also(oneOf("device", StringRef(options.device).split(':').first,
-             {"cpu", "vgpu", "cuda"}));
+  if (Expected<DeviceOptions> devices = parseDevices(flags.device))
+    options.devices = std::move(*devices);
+  else
+    also(devices.takeError());
   also(oneOf("transport", options.transport, {"threads", "mpi", "nccl"}));
+  if (options.transport == "nccl" && options.devices.any("cpu"))
+    also(usage("--transport nccl needs a GPU for each rank: --device cuda or "
+               "vgpu"));
   if (options.layout)
     also(checkLayout(*options.layout));
   if (options.ranks)

@@ -14,6 +14,7 @@
 #include "ring/Target/CPU/Compile.h"
 #include "ring/Target/CPU/Header.h"
 #include "ring/Target/CPU/Pipeline.h"
+#include "ring/Target/GPU/Pipeline.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -256,6 +257,20 @@ static LogicalResult emitObject(ModuleOp lowered, StringRef header,
   return success();
 }
 
+static mlir::ring::GPUOptions kernelOptions(const RunOptions &options) {
+  mlir::ring::GPUOptions gpu;
+  gpu.chip = options.devices.chip;
+  gpu.ptxas = options.ptxas;
+  gpu.mixed = options.devices.any("cpu");
+  if (options.devices.any("vgpu"))
+    gpu.formats.push_back("vgpu");
+  if (options.devices.any("cuda"))
+    gpu.formats.insert(gpu.formats.end(), {"cubin", "ptx"});
+  // A driver compiles PTX as well.
+  gpu.cubinOptional = true;
+  return gpu;
+}
+
 FailureOr<Program> compileProgram(
     ModuleOp module, const RunOptions &options,
     llvm::function_ref<bool(const mlir::ring::PipelineStep &)> skip) {
@@ -328,6 +343,10 @@ FailureOr<Program> compileProgram(
   PassManager lowering(module.getContext());
   mlir::ring::CPUOptions cpu;
   cpu.vectorBits = mlir::ring::vectorBits(**machine);
+  if (options.devices.anyGPU())
+    cpu.kernels = [&](OpPassManager &pm) {
+      mlir::ring::populateKernels(pm, kernelOptions(options));
+    };
   mlir::ring::populateCPULowering(lowering, cpu);
   if (failed(lowering.run(module)))
     return failure();

@@ -18,6 +18,8 @@
 #include "ring/Tools/RingRun/Report.h"
 #include "ring/Tools/RingRun/VerifyEach.h"
 
+#include "ring/Target/GPU/Passes.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -267,20 +269,25 @@ static double milliseconds(std::chrono::steady_clock::time_point since) {
 }
 
 int Run::operator()() {
-  for (auto [flag, value, known] :
-       {std::tuple("--device", StringRef(options.device), "cpu"),
-        std::tuple("--transport", StringRef(options.transport), "threads")})
-    if (value != known) {
-      refusedFeature = value.str();
-      fail("feature '" + value + "' is not supported by ring-run, expected " +
-               flag + " " + known,
-           Refused);
-      return refuse();
-    }
+  if (options.transport == "mpi") {
+    refusedFeature = "mpi";
+    fail("feature 'mpi' is not supported by ring-run, expected --transport "
+         "threads or nccl",
+         Refused);
+    return refuse();
+  }
+  if (options.devices.anyGPU() && !options.object.empty()) {
+    refusedFeature = "object files";
+    fail("feature 'object files' is not supported by ring-run for GPUs, "
+         "expected --device cpu",
+         Refused);
+    return refuse();
+  }
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<mlir::ring::RingDialect>();
+  mlir::ring::registerKernelTranslations(registry);
   mlir::ring::registerBufferizableOpInterfaceExternalModels(registry);
   MLIRContext context(registry);
   context.allowUnregisteredDialects();

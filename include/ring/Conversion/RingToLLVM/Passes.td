@@ -22,8 +22,8 @@ def ConvertRingToLLVMPass : Pass<"convert-ring-to-llvm", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
-    "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
-    "::mlir::memref::MemRefDialect"];
+    "::mlir::func::FuncDialect", "::mlir::gpu::GPUDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def ExportInterfacePass : Pass<"ring-export-interface", "::mlir::ModuleOp"> {

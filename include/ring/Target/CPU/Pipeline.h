@@ -11,11 +11,17 @@
 
 #include "ring/Target/Pipeline.h"
 
+#include "mlir/Pass/PassManager.h"
+
+#include <functional>
+
 namespace mlir::ring {
 
 struct CPUOptions {
   int64_t vectorBits = 512; ///< 128, 256 or 512
   int64_t keyTile = 96;
+  /// Takes what is to run on a GPU out of form 5; none: nothing is.
+  std::function<void(OpPassManager &)> kernels = nullptr;
 };
 
 /// Form 4, or any other sharded form, to the LLVM dialect.

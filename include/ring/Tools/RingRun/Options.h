@@ -14,18 +14,34 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace ring::tools {
 
 /// `I=FILE` arguments: what belongs to argument or result I.
 using NumberedFiles = std::map<unsigned, std::string>;
 
+/// What ranks compute on.
+struct DeviceOptions {
+  std::vector<std::string> kinds = {"cpu"}; ///< one for all, or one a rank
+  std::string chip = "sm_80";               ///< what kernels are made for
+
+  bool any(llvm::StringRef kind) const {
+    return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  }
+  bool anyGPU() const { return any("cuda") || any("vgpu"); }
+  /// "vgpu,cpu"
+  std::string spelling() const;
+};
+
 struct RunOptions {
   std::string file, entry;
   std::optional<int64_t> ranks;
   std::optional<std::string> layout;
-  std::string variant, device, transport, cpu;
+  std::string variant, transport, cpu, ptxas;
+  DeviceOptions devices;
   int64_t prefetchDistance = 1;
   int64_t blockwiseFfn = 0; ///< positions of a block; 0: all at once
   int64_t threads = 0;

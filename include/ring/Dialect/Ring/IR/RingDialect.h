@@ -52,6 +52,10 @@ inline constexpr llvm::StringLiteral kRankOfAttrName = "ring.rank_of";
 /// Discardable attribute of a rank function that calls those of its attentions
 /// and else works on its own positions only.
 inline constexpr llvm::StringLiteral kLocalAttrName = "ring.local";
+/// On what runs a rank function (ring.host.run, ring.call): the one for ranks
+/// that compute on a GPU, where others compute on a CPU.
+inline constexpr llvm::StringLiteral kDeviceCalleeAttrName =
+    "ring.device_callee";
 /// Discardable attribute of a rank function: its `#ring.layout`.
 inline constexpr llvm::StringLiteral kLayoutAttrName = "ring.layout";
 /// Discardable attribute of a rank function: how many transfers it keeps in

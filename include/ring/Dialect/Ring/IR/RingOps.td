@@ -11,6 +11,7 @@
 
 include "ring/Dialect/Ring/IR/RingAttentionOps.td"
 include "ring/Dialect/Ring/IR/RingCommunicationOps.td"
+include "ring/Dialect/Ring/IR/RingDeviceOps.td"
 include "ring/Dialect/Ring/IR/RingRuntimeOps.td"
 
 #endif // RING_DIALECT_RING_IR_RINGOPS_TD

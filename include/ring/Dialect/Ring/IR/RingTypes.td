@@ -44,4 +44,15 @@ def Ring_SlicesType : Ring_Type<"Slices", "slices"> {
   }];
 }
 
+def Ring_DeviceAttentionType
+    : Ring_Type<"DeviceAttention", "device_attention"> {
+  let summary = "attention on a rank's GPU, from its first to its last round";
+  let description = [{
+    What the runtime keeps of it: kernel, operands, state. Made by
+    `ring.device.attention`.
+
+    Example: `!ring.device_attention`
+  }];
+}
+
 #endif // RING_DIALECT_RING_IR_RINGTYPES_TD

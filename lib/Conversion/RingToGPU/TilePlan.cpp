@@ -1,0 +1,107 @@
+//===- TilePlan.cpp - The shape of a GPU kernel's tiles -------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TilePlan.h"
+
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace mlir::ring;
+
+std::optional<ChipLimits> ChipLimits::of(llvm::StringRef chip) {
+  // CUDA C++ Programming Guide, "Technical Specifications per Compute
+  // Capability": shared memory of a block is 1 KiB less than what a
+  // multiprocessor can give.
+  auto withShared = [](int64_t kilobytes) {
+    return ChipLimits{(kilobytes - 1) << 10, kilobytes << 10, 255, 65536};
+  };
+  return llvm::StringSwitch<std::optional<ChipLimits>>(chip)
+      .Cases({"sm_80", "sm_87"}, withShared(164))
+      .Cases({"sm_86", "sm_89"}, withShared(100))
+      .Default(std::nullopt);
+}
+
+int64_t GPUTilePlan::valueTiles() const {
+  // In pairs: one ldmatrix brings two of them.
+  return llvm::alignTo(shape.valueDepth, 16) / 8;
+}
+
+int64_t GPUTilePlan::registers() const {
+  // Accumulators of out and scores; maxima and sums; fragments of one product;
+  // addresses and the rest, found with ptxas (test/Conversion/RingToGPU).
+  int64_t accumulators = 4 * rowTiles * (valueTiles() + scoreTiles());
+  int64_t rowState = 4 * rowTiles;
+  int64_t fragments = (shape.elementBytes == 4 ? 2 : 1) * 4 * (rowTiles + 1);
+  int64_t rest = 36 + (shape.transformsScores ? 16 : 0);
+  return accumulators + rowState + fragments + rest;
+}
+
+std::string GPUTilePlan::describe() const {
+  auto number = [](int64_t value) { return std::to_string(value); };
+  return number(queryTile()) + " queries of " + number(pack) + " heads x " +
+         number(keyTile) + " keys, " + number(warps) + " warps of " +
+         number(16 * rowTiles) + " rows, " + number(stages) + " stages, " +
+         number(sharedBytes()) + " bytes of shared memory, about " +
+         number(registers()) + " registers";
+}
+
+/// Heads of a group that share a tile: the most that leave at most an eighth of
+/// the rows empty. Each tile of K and V then serves them all.
+static int64_t headsOfATile(const AttentionShape &shape, int64_t rows) {
+  int64_t group = shape.heads / shape.kvHeads;
+  for (int64_t pack = std::min(group, rows); pack > 1; --pack)
+    if (group % pack == 0 && rows / pack * pack >= rows - rows / 8)
+      return pack;
+  return 1;
+}
+
+std::optional<GPUTilePlan> mlir::ring::planTiles(const AttentionShape &shape,
+                                                 const ChipLimits &limits,
+                                                 std::string &why) {
+  std::optional<GPUTilePlan> best, smallest;
+  // Few cycles an element are lost where: a fragment of K or V serves two
+  // tiles of rows (ldmatrix, not the tensor cores, is the limit otherwise), a
+  // multiprocessor holds two blocks (one waits, one works), the key tile is
+  // long (the accumulators are rescaled once a tile).
+  auto worth = [&](const GPUTilePlan &plan) {
+    int64_t blocks = std::min(
+        limits.multiprocessorSharedBytes / (plan.sharedBytes() + 1024),
+        limits.multiprocessorRegisters /
+            (plan.threads() * std::min<int64_t>(plan.registers(), 255)));
+    return std::tuple(plan.rowTiles, std::min<int64_t>(blocks * plan.warps, 8),
+                      std::min<int64_t>(plan.keyTile, 64), plan.stages,
+                      -plan.warps);
+  };
+  for (int64_t rowTiles : {2, 1}) {
+    // The code for a score region is repeated for each score of a thread.
+    if (shape.hasScoreRegion && rowTiles > 1)
+      continue;
+    for (int64_t keyTile : {64, 32, 16}) {
+      if (shape.hasScoreRegion && keyTile > 32)
+        continue;
+      for (int64_t stages : {2, 1}) {
+        GPUTilePlan plan{shape, /*warps=*/4, rowTiles, keyTile, stages, 1};
+        plan.pack = headsOfATile(shape, plan.rows());
+        smallest = plan;
+        if (plan.sharedBytes() > limits.sharedBytes ||
+            plan.registers() > limits.registers)
+          continue;
+        if (!best || worth(plan) > worth(*best))
+          best = plan;
+      }
+    }
+  }
+  if (!best)
+    why = "the smallest tiles (" + smallest->describe() + ") exceed " +
+          std::to_string(limits.sharedBytes) + " bytes of shared memory or " +
+          std::to_string(limits.registers) + " registers";
+  return best;
+}
