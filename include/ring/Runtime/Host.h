@@ -144,7 +144,8 @@ typedef struct ring_counters {
   int64_t bytes_sent;        /* per rank, also when only an address passed */
   int64_t buffers_allocated; /* slots the transport allocated, per rank */
   int64_t slots_in_flight;   /* most unwaited transfers at once, of a rank */
-  int64_t launches;          /* ring_parallel_for calls, per rank */
+  int64_t launches;          /* ring_parallel_for calls, and kernels on a GPU,
+                              * per rank */
   int64_t peak_bytes;        /* most bytes allocated at once, of a rank */
   int64_t local_bytes;       /* of one rank's local tensors, scattered to it
                               * and gathered from it, of all calls */

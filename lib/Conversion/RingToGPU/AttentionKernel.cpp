@@ -13,8 +13,9 @@
 //     S    = Q K^T                      mma, K by ldmatrix
 //     S    = softcap, bias, score, mask
 //     max' = max(max, row max of S)
-//     P    = exp2(S * c - max' * c)     c = scale * log2 e; P stays in registers
-//     acc  = acc * exp2((max - max') * c) + P V     mma, V by ldmatrix.trans
+//     P    = exp2(S * c - max' * c)     c = scale * log2 e; P stays in
+//     registers acc  = acc * exp2((max - max') * c) + P V     mma, V by
+//     ldmatrix.trans
 //
 // K and V come by cp.async, one tile of each `stages` ahead: V of this tile is
 // copied while S is computed, K of the next one while P V is.
@@ -212,12 +213,10 @@ private:
 
 AttentionKernel::AttentionKernel(const AttentionKernelSpec &spec,
                                  LLVM::LLVMFuncOp kernel, LLVM::GlobalOp global)
-    : spec(spec), plan(spec.plan),
-      b(kernel.getLoc(), kernel.getContext()), score(spec.score, b),
-      params(kernel.getArgument(0)) {
+    : spec(spec), plan(spec.plan), b(kernel.getLoc(), kernel.getContext()),
+      score(spec.score, b), params(kernel.getArgument(0)) {
   b.setInsertionPointToStart(&kernel.front());
-  shared = LLVM::AddressOfOp::create(b, b.sharedPointer(),
-                                     global.getSymName());
+  shared = LLVM::AddressOfOp::create(b, b.sharedPointer(), global.getSymName());
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,9 +224,9 @@ AttentionKernel::AttentionKernel(const AttentionKernelSpec &spec,
 //===----------------------------------------------------------------------===//
 
 Value AttentionKernel::parameter(size_t offset, Type type) {
-  Value place = LLVM::GEPOp::create(
-      b, params.getType(), b.getI8Type(), params,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  Value place =
+      LLVM::GEPOp::create(b, params.getType(), b.getI8Type(), params,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
   return b.load(type, place);
 }
 
@@ -280,18 +279,20 @@ Value AttentionKernel::dynamicOffset(const SharedTile &tile, Value row,
     int64_t width = tile.panelChunks(firstChunk);
     Value number = b.band(b.shr(row, SharedTile::swizzleShift(width)),
                           SharedTile::swizzleMask(width));
-    Value permuted = b.bxor(b.band(chunk, SharedTile::kPanelChunks - 1), number);
+    Value permuted =
+        b.bxor(b.band(chunk, SharedTile::kPanelChunks - 1), number);
     Value place = b.add(b.mul(row, width), permuted);
     return b.mul(place, SharedTile::kChunkBytes);
   };
   int64_t last = tile.chunks() - 1;
-  int64_t lastPanel = last / SharedTile::kPanelChunks * SharedTile::kPanelChunks;
+  int64_t lastPanel =
+      last / SharedTile::kPanelChunks * SharedTile::kPanelChunks;
   Value inLast = b.add(inPanel(lastPanel), tile.panelOffset(last));
   if (lastPanel == 0)
     return inLast;
   Value panel = b.shr(chunk, 3);
-  Value before = b.add(inPanel(0),
-                       b.mul(panel, tile.panelOffset(SharedTile::kPanelChunks)));
+  Value before = b.add(
+      inPanel(0), b.mul(panel, tile.panelOffset(SharedTile::kPanelChunks)));
   if (tile.panelChunks(last) == SharedTile::kPanelChunks)
     return before;
   return b.select(b.less(chunk, b.i32(lastPanel)), before, inLast);
@@ -307,8 +308,8 @@ Value AttentionKernel::laneAddress(const SharedTile &tile, Value base,
                         SharedTile::swizzleMask(width));
   Value permuted =
       b.bxor(b.bxor(place.bit, number), chunk % SharedTile::kPanelChunks);
-  Value offset = b.mul(b.add(b.mul(place.row, width), permuted),
-                       SharedTile::kChunkBytes);
+  Value offset =
+      b.mul(b.add(b.mul(place.row, width), permuted), SharedTile::kChunkBytes);
   if (place.extraBytes)
     offset = b.add(offset, place.extraBytes);
   Value address = b.at(base, offset);
@@ -332,8 +333,7 @@ void AttentionKernel::decodeItem() {
   queryBegin = itemField(ITEM(query_begin));
   rangeBegin = itemField(ITEM(range_begin));
   rangeEnd = itemField(ITEM(range_end));
-  rowCount =
-      b.mul(b.sub(itemField(ITEM(query_end)), queryBegin), plan.pack);
+  rowCount = b.mul(b.sub(itemField(ITEM(query_end)), queryBegin), plan.pack);
   int64_t group = plan.shape.heads / plan.shape.kvHeads;
   kvHead = b.udiv(b.mul(headBlock, plan.pack), group);
 
@@ -369,10 +369,9 @@ void AttentionKernel::loadQueries() {
                                 {batch, headOf(row), queryOf(row)},
                                 plan.shape.elementBytes),
                         b.extend(byte));
-    Value rest = b.smin(b.sub(b.i32(columnBytes), byte),
-                        b.i32(SharedTile::kChunkBytes));
-    Value bytes =
-        b.select(hasQuery(row), b.smax(rest, b.i32(0)), b.i32(0));
+    Value rest =
+        b.smin(b.sub(b.i32(columnBytes), byte), b.i32(SharedTile::kChunkBytes));
+    Value bytes = b.select(hasQuery(row), b.smax(rest, b.i32(0)), b.i32(0));
     Value target = b.add(dynamicOffset(tile, row, chunk), plan.queriesOffset());
     b.copyAsync(sharedAt(target), source, bytes);
   });
@@ -397,10 +396,9 @@ void AttentionKernel::storeRowInfo() {
   b.loop(thread, b.i32(plan.rows()), b.i32(plan.threads()), [&](Value row) {
     Value position = positionOf(queryOf(row), base, begin, block, stride);
     Value p = b.add(b.extend(position), b.extend(shift));
-    Value lower =
-        b.choose(
-            b.equal(left, unbounded), [&]() -> Values { return {wideZero}; },
-            [&]() -> Values { return {b.sub(p, b.extend(left))}; })[0];
+    Value lower = b.choose(
+        b.equal(left, unbounded), [&]() -> Values { return {wideZero}; },
+        [&]() -> Values { return {b.sub(p, b.extend(left))}; })[0];
     Value upper = b.extend(keyCount);
     upper = b.select(b.equal(right, unbounded), upper,
                      b.smin(upper, b.add(b.add(p, b.extend(right)), 1)));
@@ -411,8 +409,8 @@ void AttentionKernel::storeRowInfo() {
         [&]() -> Values {
           Value size = b.extend(chunk);
           // Rounds down, also below 0.
-          Value rounded = b.select(b.less(p, wideZero),
-                                   b.sub(p, b.sub(size, 1)), p);
+          Value rounded =
+              b.select(b.less(p, wideZero), b.sub(p, b.sub(size, 1)), p);
           Value first = b.mul(arith::DivSIOp::create(b, rounded, size), size);
           return {b.smax(lower, first), b.smin(upper, b.add(first, size))};
         },
@@ -429,10 +427,10 @@ void AttentionKernel::storeRowInfo() {
           return b.choose(
               hasQuery(row),
               [&]() -> Values {
-                return {b.load(b.getI32Type(),
-                               element(segments,
-                                       PARAMETER(query_segments_strides),
-                                       {batch, position}, sizeof(int32_t)))};
+                return {
+                    b.load(b.getI32Type(),
+                           element(segments, PARAMETER(query_segments_strides),
+                                   {batch, position}, sizeof(int32_t)))};
               },
               [&]() -> Values { return {b.i32(-1)}; });
         })[0];
@@ -454,8 +452,9 @@ KeyTile AttentionKernel::rangeAt(Value range, Value valid) {
   Values fields = b.choose(
       valid,
       [&]() -> Values {
-        Value place = b.at(pointerParameter(PARAMETER(ranges)),
-                           b.mul(b.extend(range), sizeof(ring_attention_range)));
+        Value place =
+            b.at(pointerParameter(PARAMETER(ranges)),
+                 b.mul(b.extend(range), sizeof(ring_attention_range)));
         auto field = [&](size_t offset) {
           return b.load(b.getI32Type(), b.at(place, b.i64(offset)));
         };
@@ -474,7 +473,8 @@ KeyTile AttentionKernel::nextTile(const KeyTile &tile) {
   return KeyTile::from(b.choose(
       b.less(next, tile.end),
       [&]() -> Values {
-        return KeyTile{tile.range, next, tile.end, tile.full, tile.valid}.flat();
+        return KeyTile{tile.range, next, tile.end, tile.full, tile.valid}
+            .flat();
       },
       [&]() -> Values {
         Value range = b.add(tile.range, 1);
@@ -495,8 +495,8 @@ void AttentionKernel::copyTile(const SharedTile &tile, Value target,
     if (columnBytes != chunks * SharedTile::kChunkBytes)
       bytes = b.smax(b.smin(b.sub(b.i32(columnBytes), byte), bytes), b.i32(0));
     bytes = b.select(b.less(row, rows), bytes, b.i32(0));
-    Value from = b.at(source, b.add(b.mul(b.extend(row), strideBytes),
-                                    b.extend(byte)));
+    Value from =
+        b.at(source, b.add(b.mul(b.extend(row), strideBytes), b.extend(byte)));
     b.copyAsync(b.at(target, dynamicOffset(tile, row, chunk)), from, bytes);
   };
   for (int64_t first = 0; first < total; first += threads) {
@@ -511,14 +511,14 @@ void AttentionKernel::copyTile(const SharedTile &tile, Value target,
 void AttentionKernel::copyKeys(const KeyTile &tile, Value stage) {
   b.branch(tile.valid, [&] {
     int64_t bytes = plan.shape.elementBytes;
-    Value source = element(pointerParameter(PARAMETER(key)),
-                           PARAMETER(key_strides), {batch, kvHead, tile.begin},
-                           bytes);
+    Value source =
+        element(pointerParameter(PARAMETER(key)), PARAMETER(key_strides),
+                {batch, kvHead, tile.begin}, bytes);
     Value stride = b.mul(parameter64(PARAMETER(key_strides[2])), bytes);
-    Value target = sharedAt(b.add(b.mul(stage, plan.keys().bytes()),
-                                  plan.keysOffset()));
-    copyTile(plan.keys(), target, source, stride,
-             b.sub(tile.end, tile.begin), plan.shape.depth * bytes);
+    Value target =
+        sharedAt(b.add(b.mul(stage, plan.keys().bytes()), plan.keysOffset()));
+    copyTile(plan.keys(), target, source, stride, b.sub(tile.end, tile.begin),
+             plan.shape.depth * bytes);
   });
   b.commitCopies();
 }
@@ -526,22 +526,21 @@ void AttentionKernel::copyKeys(const KeyTile &tile, Value stage) {
 void AttentionKernel::copyValues(const KeyTile &tile, Value stage) {
   b.branch(tile.valid, [&] {
     int64_t bytes = plan.shape.elementBytes;
-    Value source = element(pointerParameter(PARAMETER(value)),
-                           PARAMETER(value_strides),
-                           {batch, kvHead, tile.begin}, bytes);
+    Value source =
+        element(pointerParameter(PARAMETER(value)), PARAMETER(value_strides),
+                {batch, kvHead, tile.begin}, bytes);
     Value stride = b.mul(parameter64(PARAMETER(value_strides[2])), bytes);
-    Value target = sharedAt(b.add(b.mul(stage, plan.values().bytes()),
-                                  plan.valuesOffset()));
-    copyTile(plan.values(), target, source, stride,
-             b.sub(tile.end, tile.begin), plan.shape.valueDepth * bytes);
+    Value target = sharedAt(
+        b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
+    copyTile(plan.values(), target, source, stride, b.sub(tile.end, tile.begin),
+             plan.shape.valueDepth * bytes);
   });
   b.commitCopies();
 }
 
 Value AttentionKernel::isPartial(const KeyTile &tile) {
-  Value whole =
-      b.band(b.notEqual(tile.full, b.i32(0)),
-             b.less(b.add(tile.begin, plan.keyTile - 1), tile.end));
+  Value whole = b.band(b.notEqual(tile.full, b.i32(0)),
+                       b.less(b.add(tile.begin, plan.keyTile - 1), tile.end));
   return b.bxor(whole, arith::ConstantOp::create(b, b.getBoolAttr(true)));
 }
 
@@ -567,10 +566,10 @@ void AttentionKernel::storeKeyInfo(const KeyTile &tile) {
               isNull(segments),
               [&]() -> Values { return {position, b.i32(0)}; },
               [&]() -> Values {
-                Value id = b.load(
-                    b.getI32Type(),
-                    element(segments, PARAMETER(key_segments_strides),
-                            {batch, position}, sizeof(int32_t)));
+                Value id =
+                    b.load(b.getI32Type(),
+                           element(segments, PARAMETER(key_segments_strides),
+                                   {batch, position}, sizeof(int32_t)));
                 Value hidden = b.less(id, b.i32(0));
                 return {b.select(hidden, b.i32(-1), position), id};
               });
@@ -590,8 +589,7 @@ static Values elementsOf(DeviceBuilder &b, Value vector) {
 }
 
 RowInfo AttentionKernel::rowInfo(int64_t tile, int64_t half) {
-  Value place =
-      b.add(b.mul(threadRow(tile, half), 16), plan.rowInfoOffset());
+  Value place = b.add(b.mul(threadRow(tile, half), 16), plan.rowInfoOffset());
   Values info = elementsOf(
       b, b.load(VectorType::get({4}, b.getI32Type()), sharedAt(place), 16));
   return {info[0], info[1], info[2], info[3]};
@@ -599,8 +597,8 @@ RowInfo AttentionKernel::rowInfo(int64_t tile, int64_t half) {
 
 /// Position and id of this thread's two keys of the key tile's `tile`-th eight.
 Values AttentionKernel::keyInfo(int64_t tile) {
-  Value place = b.add(b.mul(b.band(lane, 3), 16),
-                      plan.keyInfoOffset() + 64 * tile);
+  Value place =
+      b.add(b.mul(b.band(lane, 3), 16), plan.keyInfoOffset() + 64 * tile);
   return elementsOf(
       b, b.load(VectorType::get({4}, b.getI32Type()), sharedAt(place), 16));
 }
@@ -654,8 +652,8 @@ Values AttentionKernel::scores(Value stage) {
   Values s(4 * plan.rowTiles * plan.scoreTiles(), b.f32(0));
   SharedTile queries = plan.queries(), keys = plan.keys();
   Value queryBase = sharedAt(b.i32(plan.queriesOffset()));
-  Value keyBase = sharedAt(
-      b.add(b.mul(stage, keys.bytes()), plan.keysOffset()));
+  Value keyBase =
+      sharedAt(b.add(b.mul(stage, keys.bytes()), plan.keysOffset()));
   // The warp's rows begin at a multiple of 16, which the permutation ignores.
   LanePlace place = queryPlace;
   place.row = b.add(place.row, b.mul(warp, 16 * plan.rowTiles));
@@ -666,9 +664,9 @@ Values AttentionKernel::scores(Value stage) {
           laneAddress(queries, queryBase, 16 * tile, chunk, place),
           /*transposed=*/false));
     for (int64_t pair = 0; pair < plan.scoreTiles() / 2; ++pair) {
-      Values k = b.loadMatrices(
-          laneAddress(keys, keyBase, 16 * pair, chunk, keyPlace),
-          /*transposed=*/false);
+      Values k =
+          b.loadMatrices(laneAddress(keys, keyBase, 16 * pair, chunk, keyPlace),
+                         /*transposed=*/false);
       for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
         for (int64_t which = 0; which < 2; ++which) {
           size_t at = scoreIndex(tile, 2 * pair + which);
@@ -710,8 +708,9 @@ Values AttentionKernel::valuesOf(Value base, int64_t step, int64_t pair) {
   Values registers;
   for (int64_t tile : {2 * pair, 2 * pair + 1})
     for (const LanePlace &place : {valuePlace, valuePlaceNext})
-      registers.push_back(b.load(
-          b.getI32Type(), laneAddress(values, base, 8 * step, 2 * tile, place)));
+      registers.push_back(
+          b.load(b.getI32Type(),
+                 laneAddress(values, base, 8 * step, 2 * tile, place)));
   return registers;
 }
 
@@ -744,10 +743,8 @@ Values AttentionKernel::transform(Values s) {
   Value bias = spec.bias ? pointerParameter(PARAMETER(bias)) : Value();
   int64_t biasBytes =
       spec.bias ? spec.bias.getIntOrFloatBitWidth() / 8 : int64_t(0);
-  Value keyStride =
-      bias ? parameter64(PARAMETER(bias_strides[3])) : Value();
-  Value captures =
-      spec.score ? pointerParameter(PARAMETER(captures)) : Value();
+  Value keyStride = bias ? parameter64(PARAMETER(bias_strides[3])) : Value();
+  Value captures = spec.score ? pointerParameter(PARAMETER(captures)) : Value();
   Value lastRow = b.sub(rowCount, 1);
   struct Row {
     Value bias, head, position;
@@ -812,8 +809,7 @@ Values AttentionKernel::mask(Values s) {
 
 /// Where a maximum is -inf nothing was seen, and 0 is subtracted instead.
 Value AttentionKernel::guarded(Value max) {
-  Value empty =
-      b.compare(arith::CmpFPredicate::OEQ, max, b.negativeInfinity());
+  Value empty = b.compare(arith::CmpFPredicate::OEQ, max, b.negativeInfinity());
   return b.select(empty, b.f32(0), max);
 }
 
@@ -845,9 +841,9 @@ Values AttentionKernel::softmax(Values s, State &state) {
         }
       bases.push_back(base);
       // s * c - max * c in one rounding leaves an error of max * c * 2^-24.
-      fused = b.band(fused, b.compare(arith::CmpFPredicate::OLT,
-                                      b.fabs(b.fmul(base, c)),
-                                      b.f32(kMostFused)));
+      fused =
+          b.band(fused, b.compare(arith::CmpFPredicate::OLT,
+                                  b.fabs(b.fmul(base, c)), b.f32(kMostFused)));
     }
   Value exponent = b.f32(weightExponent());
   auto weigh = [&](const std::function<Value(Value x, size_t row)> &power) {
@@ -866,9 +862,8 @@ Values AttentionKernel::softmax(Values s, State &state) {
         Values offsets;
         for (Value base : bases)
           offsets.push_back(b.fma(base, b.f32(-toBase2()), exponent));
-        return weigh([&](Value x, size_t row) {
-          return b.fma(x, c, offsets[row]);
-        });
+        return weigh(
+            [&](Value x, size_t row) { return b.fma(x, c, offsets[row]); });
       },
       [&] {
         return weigh([&](Value x, size_t row) {
@@ -904,8 +899,8 @@ static Format formatOf(Type type) {
     return {0x7c00, 0x03ff, 0x8000, 0x3c00, 0x5800, 0x7400};
   if (type.isBF16())
     return {0x7f80, 0x007f, 0x8000, 0x3f80, 0x4300, 0x4680};
-  return {0x7f800000, 0x007fffff, 0x80000000, 0x3f800000, 0x43000000,
-          0x46800000};
+  return {0x7f800000, 0x007fffff, 0x80000000,
+          0x3f800000, 0x43000000, 0x46800000};
 }
 
 /// Applies `body` to the one or two elements in a register.
@@ -951,9 +946,9 @@ Value AttentionKernel::hasNonFinite(Value stage) {
       [&](Value index, ValueRange carried) -> Values {
         Value place = b.add(base, linearOffset(values, index));
         Value any = carried[0];
-        for (Value word : elementsOf(
-                 b, b.load(VectorType::get({4}, b.getI32Type()),
-                           sharedAt(place), SharedTile::kChunkBytes)))
+        for (Value word :
+             elementsOf(b, b.load(VectorType::get({4}, b.getI32Type()),
+                                  sharedAt(place), SharedTile::kChunkBytes)))
           for (int64_t shift : {0, 16}) {
             if (isF32() && shift)
               continue;
@@ -971,7 +966,8 @@ Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
   int64_t steps = plan.keyTile / (isF32() ? 8 : 16);
   SharedTile values = plan.values();
   Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
-  Values visible = mask(Values(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1)));
+  Values visible =
+      mask(Values(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1)));
   for (Value &x : visible)
     x = b.fmax(x, b.f32(0)); // hidden: -inf
   SmallVector<Values> seen;
@@ -981,40 +977,39 @@ Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
 
   // The rare path is kept small rather than fast: a loop over pairs of value
   // tiles, whose places in shared memory the registers do not know.
-  acc = b.loop(
-      b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
-      [&](Value pair, ValueRange carried) {
-        Values codes(8 * plan.rowTiles, b.f32(0));
-        for (int64_t step = 0; step < steps; ++step) {
-          Values code;
-          for (Value bits : valuesAt(offset, step, pair))
-            code.push_back(nonFiniteCode(bits));
-          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-            for (int64_t which = 0; which < 2; ++which) {
-              auto counts = codes.begin() + 4 * (2 * tile + which);
-              // Small whole numbers: exact, in tf32 too.
-              Values sum = b.mma(productKind(),
-                                 seen[step * plan.rowTiles + tile],
-                                 ArrayRef(code).slice(2 * which, 2),
-                                 Values(counts, counts + 4));
-              llvm::copy(sum, counts);
-            }
-        }
-        Values next(carried);
-        for (int64_t column = 0; column < plan.valueTiles(); ++column)
-          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-            for (int64_t i = 0; i < 4; ++i) {
-              Value &x = next[accIndex(tile, column) + i];
-              Value effect =
-                  effectOf(codes[4 * (2 * tile + column % 2) + i]);
-              x = b.select(b.equal(pair, b.i32(column / 2)), b.fadd(x, effect),
-                           x);
-            }
-        return next;
-      });
+  acc = b.loop(b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
+               [&](Value pair, ValueRange carried) {
+                 Values codes(8 * plan.rowTiles, b.f32(0));
+                 for (int64_t step = 0; step < steps; ++step) {
+                   Values code;
+                   for (Value bits : valuesAt(offset, step, pair))
+                     code.push_back(nonFiniteCode(bits));
+                   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+                     for (int64_t which = 0; which < 2; ++which) {
+                       auto counts = codes.begin() + 4 * (2 * tile + which);
+                       // Small whole numbers: exact, in tf32 too.
+                       Values sum = b.mma(productKind(),
+                                          seen[step * plan.rowTiles + tile],
+                                          ArrayRef(code).slice(2 * which, 2),
+                                          Values(counts, counts + 4));
+                       llvm::copy(sum, counts);
+                     }
+                 }
+                 Values next(carried);
+                 for (int64_t column = 0; column < plan.valueTiles(); ++column)
+                   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+                     for (int64_t i = 0; i < 4; ++i) {
+                       Value &x = next[accIndex(tile, column) + i];
+                       Value effect =
+                           effectOf(codes[4 * (2 * tile + column % 2) + i]);
+                       x = b.select(b.equal(pair, b.i32(column / 2)),
+                                    b.fadd(x, effect), x);
+                     }
+                 return next;
+               });
   b.barrier();
-  b.loop(thread, b.i32(values.rows() * values.chunks()),
-         b.i32(plan.threads()), [&](Value index) {
+  b.loop(thread, b.i32(values.rows() * values.chunks()), b.i32(plan.threads()),
+         [&](Value index) {
            Value place = sharedAt(b.add(offset, linearOffset(values, index)));
            for (int64_t word = 0; word < 4; ++word) {
              Value address = b.at(place, b.i32(4 * word));
@@ -1035,8 +1030,7 @@ Value AttentionKernel::effectOf(Value codes) {
   };
   Value zero = b.f32(0);
   Value nan = b.select(holds(kCodeOfNaN), b.f32(std::nanf("")), zero);
-  Value negative =
-      b.select(holds(kCodeOfNegative), b.negativeInfinity(), zero);
+  Value negative = b.select(holds(kCodeOfNegative), b.negativeInfinity(), zero);
   Value positive =
       b.select(holds(kCodeOfInfinity),
                b.f32(std::numeric_limits<float>::infinity()), zero);
@@ -1046,8 +1040,8 @@ Value AttentionKernel::effectOf(Value codes) {
 /// acc += P V.
 void AttentionKernel::accumulate(Values p, State &state, Value stage) {
   int64_t steps = plan.keyTile / (isF32() ? 8 : 16);
-  Value base = sharedAt(
-      b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
+  Value base =
+      sharedAt(b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
   for (int64_t step = 0; step < steps; ++step) {
     SmallVector<Values> a;
     for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
@@ -1085,11 +1079,9 @@ State AttentionKernel::visitKeys(State state) {
   carried.push_back(b.i32(0)); // the stage of this tile
   bool hasInfo = spec.bias || spec.score;
   Values results = b.whileLoop(
-      carried,
-      [&](ValueRange arguments) { return arguments[ofState + 4]; },
+      carried, [&](ValueRange arguments) { return arguments[ofState + 4]; },
       [&](ValueRange arguments) {
-        State state =
-            State::from(arguments.take_front(ofState), plan.rowTiles);
+        State state = State::from(arguments.take_front(ofState), plan.rowTiles);
         SmallVector<KeyTile> tiles;
         for (int64_t s = 0; s < stages; ++s)
           tiles.push_back(KeyTile::from(arguments.slice(
@@ -1116,8 +1108,7 @@ State AttentionKernel::visitKeys(State state) {
         copyKeys(next, stage);
         if (spec.transformsScores())
           s = transform(s);
-        s = b.choose(
-            partial, [&] { return mask(s); }, [&] { return s; });
+        s = b.choose(partial, [&] { return mask(s); }, [&] { return s; });
         Values p = softmax(s, state);
         Value spare = b.choose(
             partial, [&]() -> Values { return {hasNonFinite(stage)}; },
@@ -1152,10 +1143,10 @@ State AttentionKernel::identity() {
 }
 
 Value AttentionKernel::statePointer(Value base, Value index) {
-  Value tile = b.add(b.mul(b.extend(index), plan.headBlocks()),
-                     b.extend(headBlock));
-  Value place = b.add(b.mul(tile, plan.stateFloats() * 4),
-                      b.extend(b.mul(thread, 16)));
+  Value tile =
+      b.add(b.mul(b.extend(index), plan.headBlocks()), b.extend(headBlock));
+  Value place =
+      b.add(b.mul(tile, plan.stateFloats() * 4), b.extend(b.mul(thread, 16)));
   return b.at(base, place);
 }
 
@@ -1176,8 +1167,8 @@ void AttentionKernel::storeState(const State &state, Value pointer) {
   for (int64_t i = 0; i < plan.stateRegisters() / 4; ++i) {
     Value vector = LLVM::PoisonOp::create(b, type);
     for (int64_t j = 0; j < 4; ++j)
-      vector = LLVM::InsertElementOp::create(b, vector, all[4 * i + j],
-                                             b.i32(j));
+      vector =
+          LLVM::InsertElementOp::create(b, vector, all[4 * i + j], b.i32(j));
     b.store(vector, b.at(pointer, b.i64(i * plan.threads() * 16)), 16);
   }
 }
@@ -1258,8 +1249,8 @@ void AttentionKernel::writeRow(ArrayRef<Value> values, Value row, Value lse) {
 void AttentionKernel::finish(State state) {
   Value sinks = pointerParameter(PARAMETER(sinks));
   Value mean = pointerParameter(PARAMETER(mean));
-  Value hasMean = b.bxor(isNull(mean),
-                         arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  Value hasMean =
+      b.bxor(isNull(mean), arith::ConstantOp::create(b, b.getBoolAttr(true)));
   double weightUnit = std::exp2(weightExponent());
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t half = 0; half < 2; ++half) {
@@ -1273,14 +1264,13 @@ void AttentionKernel::finish(State state) {
       if (!spec.transformsScores())
         max = b.fmul(max, b.f32(spec.scale));
       Values withSink = b.choose(
-          isNull(sinks),
-          [&]() -> Values { return {total, max, b.f32(1)}; },
+          isNull(sinks), [&]() -> Values { return {total, max, b.f32(1)}; },
           [&]() -> Values {
             // Rows without a query read the last one's.
             Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
-            Value sink = b.load(b.getF32Type(),
-                                element(sinks, PARAMETER(sinks_stride), {head},
-                                        sizeof(float)));
+            Value sink =
+                b.load(b.getF32Type(), element(sinks, PARAMETER(sinks_stride),
+                                               {head}, sizeof(float)));
             Value raised = b.fmax(sink, max), base = guarded(raised);
             auto weight = [&](Value x) {
               return b.exp2(b.fmul(b.fsub(x, base), b.f32(kLog2E)));
@@ -1289,20 +1279,18 @@ void AttentionKernel::finish(State state) {
             Value ofSink = b.fmul(weight(sink), b.f32(weightUnit));
             return {b.fma(total, decay, ofSink), raised, decay};
           });
-      Value logarithm =
-          b.fmul(b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))),
-                 b.f32(kLn2));
+      Value logarithm = b.fmul(
+          b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))), b.f32(kLn2));
       Value lse = b.fadd(withSink[1], logarithm);
       // Where nothing was seen acc is 0.
       Value factor = b.fmul(withSink[2], b.reciprocal(withSink[0]));
       bool nan = spec.emptyRows == EmptyRows::NaN;
-      factor =
-          b.select(empty, b.f32(nan ? std::nanf("") : 0.0f), factor);
+      factor = b.select(empty, b.f32(nan ? std::nanf("") : 0.0f), factor);
       Values values;
       for (int64_t column = 0; column < plan.valueTiles(); ++column)
         for (int64_t i = 0; i < 2; ++i)
-          values.push_back(b.fmul(
-              state.acc[accIndex(tile, column) + 2 * half + i], factor));
+          values.push_back(
+              b.fmul(state.acc[accIndex(tile, column) + 2 * half + i], factor));
       if (spec.emptyRows == EmptyRows::Uniform)
         values = b.choose(
             b.band(hasMean, empty),
@@ -1312,10 +1300,10 @@ void AttentionKernel::finish(State state) {
               for (size_t i = 0; i < values.size(); ++i) {
                 Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
                                       b.i32(plan.shape.valueDepth - 1));
-                means.push_back(b.load(
-                    b.getF32Type(),
-                    element(mean, PARAMETER(mean_strides),
-                            {batch, kvHead, column}, sizeof(float))));
+                means.push_back(
+                    b.load(b.getF32Type(),
+                           element(mean, PARAMETER(mean_strides),
+                                   {batch, kvHead, column}, sizeof(float))));
               }
               return means;
             },
@@ -1334,21 +1322,19 @@ bool AttentionKernel::build() {
   Value states = pointerParameter(PARAMETER(states)),
         partials = pointerParameter(PARAMETER(partials));
   Value tileState = statePointer(states, itemField(ITEM(tile)));
-  State state = State::from(
-      b.choose(
-          fresh, [&] { return identity().flat(); },
-          [&] { return loadState(tileState).flat(); }),
-      plan.rowTiles);
-  state = State::from(
-      b.choose(
-          b.less(rangeBegin, rangeEnd),
-          [&] {
-            loadQueries();
-            storeRowInfo();
-            return visitKeys(state).flat();
-          },
-          [&] { return state.flat(); }),
-      plan.rowTiles);
+  State state = State::from(b.choose(
+                                fresh, [&] { return identity().flat(); },
+                                [&] { return loadState(tileState).flat(); }),
+                            plan.rowTiles);
+  state = State::from(b.choose(
+                          b.less(rangeBegin, rangeEnd),
+                          [&] {
+                            loadQueries();
+                            storeRowInfo();
+                            return visitKeys(state).flat();
+                          },
+                          [&] { return state.flat(); }),
+                      plan.rowTiles);
   state = State::from(
       b.loop(itemField(ITEM(merge_begin)), itemField(ITEM(merge_end)), b.i32(1),
              state.flat(),
@@ -1362,8 +1348,8 @@ bool AttentionKernel::build() {
       b.equal(target, b.i32(RING_TARGET_RESULT)), [&] { finish(state); },
       [&] {
         Value isState = b.equal(target, b.i32(RING_TARGET_STATE));
-        Value partial = statePointer(
-            partials, b.select(isState, b.i32(0), target));
+        Value partial =
+            statePointer(partials, b.select(isState, b.i32(0), target));
         Value pointer = LLVM::SelectOp::create(b, isState, tileState, partial);
         storeState(state, pointer);
       });
