@@ -8,6 +8,8 @@ TENSORS = "lib/Runtime/Device/TensorCopy.cpp"
 PROGRAM = "lib/Runtime/Device/DeviceProgram.cpp"
 DEVICE = "lib/Runtime/Device/Device.cpp"
 KERNELS = "lib/Runtime/Device/Kernels.cpp"
+GRAPH = "lib/Runtime/Device/Graph.cpp"
+NCCL = "lib/Runtime/NCCL/NcclTransport.cpp"
 HOST = "lib/Runtime/Host.cpp"
 
 
@@ -195,5 +197,29 @@ MUTATIONS = [
         "    if (anew)\n",
         "    if (false)\n",
         tests("NcclTest.Failures"),
+    ),
+    Mutation(
+        "graph-any-key",
+        "a graph stands for every program",
+        GRAPH,
+        "return graph.key == recording.key();",
+        "return true;",
+        tests("NcclTest.Graphs"),
+    ),
+    Mutation(
+        "graph-stays",
+        "graphs outlive their communicators",
+        NCCL,
+        "  state.graphs.clear();\n  if (state.communicator)",
+        "  if (state.communicator)",
+        tests("NcclTest.GraphsEndWithTheirCommunicators"),
+    ),
+    Mutation(
+        "graph-addresses-swap",
+        "a program that runs again is given other addresses",
+        DEVICE,
+        "for (auto block = used.rbegin(); block != used.rend(); ++block) {",
+        "for (auto block = used.begin(); block != used.end(); ++block) {",
+        tests("NcclTest.Graphs"),
     ),
 ]
