@@ -167,6 +167,9 @@ TEST_F(NcclTest, GraphsEndWithTheirCommunicators) {
   fakeState().failing = "cuGraphLaunch";
   fakeState().failure = 2;
   EXPECT_NE(run(host, problem), "");
+  EXPECT_GT(fakeState().ncclAborts, 0);
+  EXPECT_EQ(count("cuGraphExecDestroy"), fakeState().ncclAborts)
+      << "before NCCL would wait for them";
   fakeState().failing.clear();
   EXPECT_EQ(run(host, problem), "");
   EXPECT_STREQ(ring_host_graph_note(host), "the first run is not captured");
