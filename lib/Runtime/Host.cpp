@@ -81,7 +81,7 @@ static std::string openNccl(ring_host &host,
   host.nccl = ring::nccl::loadLibrary(first.driver.isVirtual, message);
   if (!host.nccl)
     return message;
-  host.ncclRanks.resize(contexts.size());
+  host.ncclRanks = std::vector<NcclRank>(contexts.size());
   if (host.options.sm_margin == 0)
     for (const auto &context : contexts)
       context->gpu.margin = kNcclMultiprocessors;
@@ -164,8 +164,7 @@ void ring_host_destroy(ring_host *host) {
   if (host && host->process != getpid()) {
     static_cast<void>(host->pool.release());
     static_cast<void>(host->world.release());
-    for (NcclRank &rank : host->ncclRanks)
-      static_cast<void>(rank.communicator.release());
+    static_cast<void>(new std::vector<NcclRank>(std::move(host->ncclRanks)));
     for (const auto &context : host->contexts) {
       static_cast<void>(context->gpu.kernels.release());
       static_cast<void>(context->gpu.device.release());
@@ -210,6 +209,8 @@ Result ring_host::createTransports(
   NcclStart start;
   start.library = nccl;
   start.ranks = options.ranks;
+  // A trace has events around each kernel, whose times a graph does not keep.
+  start.graph = options.graph && !options.trace;
   std::vector<std::unique_ptr<Meeting>> meetings;
   if (Result result = meet(start, meetings); result.failed())
     return result;
@@ -228,7 +229,7 @@ Result ring_host::meet(NcclStart &start,
       std::all_of(ncclRanks.begin(), ncclRanks.end(), [](const NcclRank &rank) {
         return rank.communicator && rank.communicator->isConnected();
       });
-  bool anew = !connected;
+  bool anew = !connected && options.ranks > 1; // one rank needs none
   if (world) {
     meetings.emplace_back();
     Result result = world->beginRun(connected, start, anew, meetings.back());
@@ -238,7 +239,7 @@ Result ring_host::meet(NcclStart &start,
     for (auto &transport :
          createThreadsTransports(options.ranks, options.deadline, {}))
       meetings.push_back(std::move(transport));
-    if (anew && options.ranks > 1) {
+    if (anew) {
       ring::nccl::ncclResult_t code = nccl->getUniqueId(&start.id);
       if (code != ring::nccl::ncclSuccess)
         return {RING_ERROR_DEVICE, std::string("NCCL: ncclGetUniqueId: ") +
@@ -247,7 +248,7 @@ Result ring_host::meet(NcclStart &start,
   }
   for (NcclRank &rank : ncclRanks)
     if (anew)
-      rank.communicator.reset();
+      rank.disconnect();
   return {};
 }
 
@@ -391,6 +392,16 @@ ring_status ring_host_parallel_for(ring_host *host, int64_t count,
          "a parallel loop of " + std::to_string(count) + " items"});
   host->pool->run(count, body, environment, host->account.get());
   return host->conclude({});
+}
+
+const char *ring_host_graph_note(const ring_host *host) {
+  if (!host->options.graph)
+    return "graphs were not asked for";
+  if (!host->nccl)
+    return "graphs are for the transport nccl";
+  if (host->options.trace)
+    return "a trace is recorded";
+  return host->ncclRanks.front().note.c_str();
 }
 
 const char *ring_host_error(const ring_host *host) {

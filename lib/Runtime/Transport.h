@@ -115,6 +115,8 @@ public:
   /// of the host again). A wait makes the GPU wait, and a start returns when
   /// the transfer is enqueued.
   virtual Result useDevice(Device *device, Timeline *timeline) = 0;
+  /// The program has done its rounds: what was put off is enqueued now.
+  virtual Result finishRounds() { return {}; }
   /// Waits until the GPU has done what it was given.
   virtual Result drain() = 0;
   /// The rank failed: what its GPU waits for may never come.

@@ -41,7 +41,7 @@ typedef struct ring_host_options {
   /* Multiprocessors that are left to the transport where work is split over
    * all; 0: as many as it is known to use (threads none, nccl 8); -1: none. */
   int32_t sm_margin;
-  int32_t graph; /* replay a ring as one CUDA graph where that is possible */
+  int32_t graph; /* replay programs as CUDA graphs, see ring_host_graph_note */
 } ring_host_options;
 
 /* NULL and a message in `error` (may be NULL) where it cannot be had. */
@@ -79,6 +79,13 @@ ring_status ring_host_run(ring_host *host, int32_t ranks, ring_rank_body body,
 /* What the last call that returns a status said: one line, empty after success.
  * Valid until the next of them. */
 const char *ring_host_error(const ring_host *host);
+
+/* With `graph`, over nccl and without a trace, all that a program enqueues on a
+ * GPU in its rounds is enqueued when they have ended: the first time as it is,
+ * later, where addresses and sizes are those of a time before, as one CUDA
+ * graph. Why the first local rank's last program was not launched as a graph;
+ * empty where it was. Valid until the next run. */
+const char *ring_host_graph_note(const ring_host *host);
 
 /* Whole tensor -> stacked local tensors [local ranks, ..., padded, ...] and
  * back, along dimension `dim` of the whole tensor, with any strides and
@@ -144,7 +151,8 @@ typedef struct ring_counters {
   int64_t bytes_sent;        /* per rank, also when only an address passed */
   int64_t buffers_allocated; /* slots the transport allocated, per rank */
   int64_t slots_in_flight;   /* most unwaited transfers at once, of a rank */
-  int64_t launches;          /* ring_parallel_for calls, per rank */
+  int64_t launches;          /* ring_parallel_for calls, and kernels on a GPU,
+                              * per rank */
   int64_t peak_bytes;        /* most bytes allocated at once, of a rank */
   int64_t local_bytes;       /* of one rank's local tensors, scattered to it
                               * and gathered from it, of all calls */

@@ -14,9 +14,11 @@
 #include "Attention.h"
 
 #include "../Context.h"
+#include "Graph.h"
 #include "TensorCopy.h"
 
 #include <algorithm>
+#include <type_traits>
 
 using namespace ring::runtime;
 using namespace ring::cuda;
@@ -175,23 +177,33 @@ static void append(std::vector<char> &bytes,
   bytes.insert(bytes.end(), data, data + elements.size() * sizeof(Element));
 }
 
-static Result launch(ring_context *context, ring_device_attention &attention,
-                     ring_attention_params &params, size_t items,
+static_assert(std::has_unique_object_representations_v<ring_attention_params>,
+              "their bytes tell launches apart");
+
+static Result launch(ring_context *context,
+                     const ring_device_attention &attention,
+                     const ring_attention_params &params, size_t items,
                      int64_t round) {
   Device &device = *context->gpu.device;
   const ring_attention_kernel &kernel = attention.kernel;
   Timeline &timeline = context->program->timeline;
-  void *parameters[] = {&params};
+  auto command = [&device, kernel, function = attention.function, copy = params,
+                  items, name = attention.name]() mutable {
+    void *parameters[] = {&copy};
+    return device.check(
+        device.driver.launchKernel(function, static_cast<unsigned>(items),
+                                   static_cast<unsigned>(kernel.head_blocks), 1,
+                                   static_cast<unsigned>(kernel.threads), 1, 1,
+                                   static_cast<unsigned>(kernel.shared_bytes),
+                                   device.compute, parameters, nullptr),
+        ("launch of kernel '" + name + "'").c_str());
+  };
   Result result = timeline.open(device.compute);
   if (!result.failed())
     result =
-        device.check(device.driver.launchKernel(
-                         attention.function, static_cast<unsigned>(items),
-                         static_cast<unsigned>(kernel.head_blocks), 1,
-                         static_cast<unsigned>(kernel.threads), 1, 1,
-                         static_cast<unsigned>(kernel.shared_bytes),
-                         device.compute, parameters, nullptr),
-                     ("launch of kernel '" + attention.name + "'").c_str());
+        device.enqueue(keyOf('k', attention.function, items, kernel.head_blocks,
+                             kernel.threads, kernel.shared_bytes, params),
+                       std::move(command));
   if (!result.failed())
     result =
         timeline.closeCompute(device.compute, attention.name.c_str(), round);

@@ -117,6 +117,13 @@ struct CUDA_MEMCPY2D {
   X(streamSynchronize, "cuStreamSynchronize", (CUstream))                      \
   X(streamQuery, "cuStreamQuery", (CUstream))                                  \
   X(streamWaitEvent, "cuStreamWaitEvent", (CUstream, CUevent, unsigned))       \
+  X(streamBeginCapture, "cuStreamBeginCapture_v2", (CUstream, int))            \
+  X(streamEndCapture, "cuStreamEndCapture", (CUstream, CUgraph *))             \
+  X(graphInstantiate, "cuGraphInstantiateWithFlags",                           \
+    (CUgraphExec *, CUgraph, unsigned long long))                              \
+  X(graphLaunch, "cuGraphLaunch", (CUgraphExec, CUstream))                     \
+  X(graphExecDestroy, "cuGraphExecDestroy", (CUgraphExec))                     \
+  X(graphDestroy, "cuGraphDestroy", (CUgraph))                                 \
   X(eventCreate, "cuEventCreate", (CUevent *, unsigned))                       \
   X(eventDestroy, "cuEventDestroy_v2", (CUevent))                              \
   X(eventRecord, "cuEventRecord", (CUevent, CUstream))                         \

@@ -9,6 +9,7 @@
 #include "Device.h"
 
 #include "../Allocation.h"
+#include "Graph.h"
 
 #include <algorithm>
 #include <cstring>
@@ -193,10 +194,11 @@ void Device::freeBlocks(std::vector<Block> &blocks) {
 }
 
 void Device::release() {
-  for (Block &block : used) {
-    account.removeDeviceBytes(block.bytes);
-    block.lastRun = runs;
-    kept.push_back(block);
+  // In reverse, so that the same program is given the same addresses again.
+  for (auto block = used.rbegin(); block != used.rend(); ++block) {
+    account.removeDeviceBytes(block->bytes);
+    block->lastRun = runs;
+    kept.push_back(*block);
   }
   used.clear();
   for (Chunk &each : chunks)
@@ -246,8 +248,18 @@ Result Device::record(Events &from, unsigned flags, CUstream stream,
       return result;
     from.all.push_back(fresh);
   }
-  event = from.all[from.used++];
-  return check(driver.eventRecord(event, stream), "cuEventRecord");
+  CUevent taken = event = from.all[from.used++];
+  return enqueue(keyOf('r', taken, stream), [this, taken, stream] {
+    return check(driver.eventRecord(taken, stream), "cuEventRecord");
+  });
+}
+
+Result Device::enqueue(const std::string &key,
+                       std::function<Result()> command) {
+  if (!recording)
+    return command();
+  recording->add(key, std::move(command));
+  return {};
 }
 
 Result Device::record(CUstream stream, CUevent &event) {
@@ -259,7 +271,9 @@ Result Device::recordTime(CUstream stream, CUevent &event) {
 }
 
 Result Device::waitFor(CUstream stream, CUevent event) {
-  return check(driver.streamWaitEvent(stream, event, 0), "cuStreamWaitEvent");
+  return enqueue(keyOf('w', event, stream), [this, event, stream] {
+    return check(driver.streamWaitEvent(stream, event, 0), "cuStreamWaitEvent");
+  });
 }
 
 Result Device::drain(const Watch &watch) {

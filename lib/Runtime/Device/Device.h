@@ -19,6 +19,7 @@
 namespace ring::runtime {
 
 class Account;
+class Recording;
 
 /// Makes a context current on this thread while it lives: for calls from
 /// threads that are not ours.
@@ -73,6 +74,9 @@ public:
   Result reserveUploads(int64_t bytes);
   /// An event that is recorded on `stream` now; until release().
   Result record(cuda::CUstream stream, cuda::CUevent &event);
+  /// Enqueues something: at once, or with all else that is recorded. `key` are
+  /// the bytes that tell it from other commands.
+  Result enqueue(const std::string &key, std::function<Result()> command);
   /// The same, with a time.
   Result recordTime(cuda::CUstream stream, cuda::CUevent &event);
   /// What is enqueued on `stream` from now on waits for `event`.
@@ -97,6 +101,7 @@ public:
   int multiprocessors = 0;
   int capability = 0; ///< 80 for sm_80
   std::string name;
+  Recording *recording = nullptr; ///< of what is enqueued, to be done later
 
 private:
   Device(const cuda::Driver &driver, int ordinal, Account &account)

@@ -182,6 +182,8 @@ ring_status ring_device_finish(ring_context *context, ring_status status) {
         {status, "the program failed with status " + std::to_string(status)});
   Result result;
   if (context->status == RING_OK)
+    result = context->transport->finishRounds();
+  if (context->status == RING_OK && !result.failed())
     result = copyExports(device, *context->program);
   if (result.failed())
     context->fail(result);

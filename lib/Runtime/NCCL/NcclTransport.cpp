@@ -39,6 +39,7 @@ public:
   Result start(const Transfer &transfer, const TensorGroup &tensors) override;
   Result forward(const Transfer &transfer, const Transfer &source) override;
   Result wait(const Transfer &transfer, Arrival &arrival) override;
+  Result finishRounds() override;
   Result drain() override;
   void abort() override;
   int64_t buffersAllocated() const override {
@@ -61,6 +62,7 @@ private:
   Device *device = nullptr;
   Timeline *timeline = nullptr;
   std::unique_ptr<DeviceSlots> deviceSlots;
+  Recording recording; ///< of a program, if it is to be a graph
   int64_t buffers = 0; ///< of programs before
   /// What unwaited transfers will deliver.
   std::map<int64_t, TensorGroup> incoming;
@@ -80,6 +82,7 @@ Result NcclTransport::connect() {
   if (first.ranks == 1 ||
       (state.communicator && state.communicator->isConnected()))
     return {};
+  state.disconnect();
   state.communicator = std::make_unique<Communicator>(*first.library);
   return state.communicator->connect(first.id, first.ranks, rank,
                                      watch("NCCL did not connect all " +
@@ -89,6 +92,9 @@ Result NcclTransport::connect() {
 
 Result NcclTransport::useDevice(Device *used, Timeline *times) {
   buffers = buffersAllocated();
+  if (device)
+    device->recording = nullptr;
+  recording = {};
   device = used;
   timeline = times;
   deviceSlots.reset();
@@ -99,6 +105,8 @@ Result NcclTransport::useDevice(Device *used, Timeline *times) {
   // another, in programs without prefetching too.
   int32_t count = first.ranks > 2 ? std::max(slots, 2) : slots;
   deviceSlots = std::make_unique<DeviceSlots>(*used, *times, count);
+  if (first.graph)
+    used->recording = &recording;
   return connect();
 }
 
@@ -107,10 +115,10 @@ Result NcclTransport::start(const Transfer &transfer,
   if (!device)
     return {RING_ERROR_USAGE,
             "a transfer of host memory, nccl is for programs on GPUs"};
+  // That it may be read is part of what `exchange` waits for before it writes
+  // its slot: all that was enqueued for computation.
   ParcelRef parcel;
   Result result = deviceSlots->pack(tensors, parcel);
-  if (!result.failed())
-    result = device->waitFor(device->transfers, parcel->ready);
   return result.failed() ? result : exchange(transfer, parcel->tensors);
 }
 
@@ -125,6 +133,17 @@ static std::vector<Communicator::Piece> piecesOf(const TensorGroup &group) {
     if (int64_t bytes = denseBytes(tensor))
       pieces.push_back({tensor.data, bytes});
   return pieces;
+}
+
+static std::string
+keyOfExchange(const Transfer &transfer,
+              const std::vector<Communicator::Piece> &sent,
+              const std::vector<Communicator::Piece> &received) {
+  std::string key = keyOf('x', transfer.to, transfer.from, sent.size());
+  for (const auto *pieces : {&sent, &received})
+    for (const Communicator::Piece &piece : *pieces)
+      key += keyOf(piece.data, piece.bytes);
+  return key;
 }
 
 Result NcclTransport::exchange(const Transfer &transfer,
@@ -147,11 +166,16 @@ Result NcclTransport::exchange(const Transfer &transfer,
   if (!result.failed())
     result = timeline->open(device->transfers);
   std::string name = "transfer " + std::to_string(transfer.number);
+  std::string late = name + " with ranks " + std::to_string(transfer.to) +
+                     " and " + std::to_string(transfer.from) +
+                     " was not started";
   if (!result.failed() && !received.empty())
-    result = state.communicator->exchange(
-        sent, transfer.to, received, transfer.from, device->transfers,
-        watch(name + " with ranks " + std::to_string(transfer.to) + " and " +
-              std::to_string(transfer.from) + " was not started"));
+    result = device->enqueue(keyOfExchange(transfer, sent, received),
+                             [this, sent, received, transfer, late] {
+                               return state.communicator->exchange(
+                                   sent, transfer.to, received, transfer.from,
+                                   device->transfers, watch(late));
+                             });
   if (!result.failed())
     result = timeline->closeTransfer(device->transfers, transfer, bytes);
   if (!result.failed())
@@ -163,6 +187,13 @@ Result NcclTransport::exchange(const Transfer &transfer,
 Result NcclTransport::wait(const Transfer &transfer, Arrival &arrival) {
   incoming.erase(transfer.number);
   return deviceSlots->wait(transfer.number, arrival.tensors);
+}
+
+Result NcclTransport::finishRounds() {
+  if (!device->recording)
+    return {};
+  device->recording = nullptr;
+  return state.graphs.run(*device, recording, state.note);
 }
 
 Result NcclTransport::drain() {
@@ -188,6 +219,8 @@ Result NcclTransport::drain() {
 }
 
 void NcclTransport::abort() {
+  device->recording = nullptr;
+  state.graphs.clear();
   if (state.communicator)
     state.communicator->abort();
 }

@@ -9,6 +9,7 @@
 #ifndef RING_RUNTIME_NCCL_NCCLTRANSPORT_H
 #define RING_RUNTIME_NCCL_NCCLTRANSPORT_H
 
+#include "../Device/Graph.h"
 #include "../Threads/Fault.h"
 #include "../Transport.h"
 #include "Communicator.h"
@@ -23,6 +24,13 @@ constexpr int32_t kNcclMultiprocessors = 8;
 /// What one rank's transports share from run to run.
 struct NcclRank {
   std::unique_ptr<Communicator> communicator;
+  Graphs graphs;    ///< of transfers of this communicator
+  std::string note; ///< why the last program was not replayed
+
+  void disconnect() {
+    graphs.clear();
+    communicator.reset();
+  }
 };
 
 /// How the ranks of a run come by the id of their communicator.
@@ -30,6 +38,7 @@ struct NcclStart {
   const nccl::Library *library = nullptr;
   nccl::ncclUniqueId id = {};
   int32_t ranks = 1;
+  bool graph = false; ///< record programs to replay them
 };
 
 /// Each transfer is one group of NCCL on the GPU's stream for transfers, from

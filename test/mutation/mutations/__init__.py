@@ -1,11 +1,12 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, around, contractions, conversion, dialect, kernels, models, passes, raising, runtime, schedule, tools, vgpu, virtual_driver
+from . import analysis, around, contractions, conversion, devices, dialect, kernels, models, passes, raising, runtime, schedule, tools, vgpu, virtual_driver
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
     *analysis.MUTATIONS,
     *runtime.MUTATIONS,
+    *devices.MUTATIONS,
     *tools.MUTATIONS,
     *kernels.MUTATIONS,
     *contractions.MUTATIONS,

@@ -156,8 +156,8 @@ TRANSFERS = [
         "wait-not-waiting",
         "a wait returns before the transfer has arrived",
         THREADS,
-        "sleep(lock, [&] { return message->tensors != nullptr; })",
-        "(ring->fulfil(message, ring->ranks[rank].first->tensors), true)",
+        "sleep(lock, [&] { return message->parcel != nullptr; })",
+        "(ring->fulfil(message, ring->ranks[rank].first->parcel), true)",
         tests("*Permute*"),
     ),
     Mutation(
@@ -391,8 +391,8 @@ ENDS = [
         "peak-not-measured",
         "the peak of a rank's memory is what it holds at the end",
         ALLOCATION,
-        "highest = std::max(highest, bytes);",
-        "",
+        "bytes += block->bytes;\n  highest = std::max(highest, bytes);",
+        "bytes += block->bytes;",
         tests("AccountingTest.PeakIsOfTheBusiestRank"),
     ),
     Mutation(

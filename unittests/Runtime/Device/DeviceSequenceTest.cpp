@@ -135,6 +135,29 @@ TEST_F(DeviceSequenceTest, WithoutPrefetching) {
   EXPECT_EQ(counters.buffers_allocated, 1);
 }
 
+TEST_F(DeviceSequenceTest, MoreTransfersThanSlots) {
+  Host host(options(2, "vgpu"));
+  float own[4] = {};
+  EXPECT_EQ(host.run([&](ring_context *context) -> ring_status {
+    RING_TRY(ring_begin(context, 2, /*slots=*/1, 42, nullptr));
+    auto starts = [&]() -> ring_status {
+      RING_TRY(ring_device_begin(context));
+      int32_t peer = 1 - ring_rank(context);
+      ring_tensor tensor = tensorOf(own, 4, {4}), on;
+      RING_TRY(ring_device_import(context, &tensor, &on));
+      ring_ticket ticket;
+      RING_TRY(ring_permute_start(context, peer, peer, 1, &on, &ticket));
+      return ring_permute_start(context, peer, peer, 1, &on, &ticket);
+    };
+    return ring_end(context, ring_device_finish(context, starts()));
+  }),
+            RING_ERROR_USAGE);
+  EXPECT_NE(host.error().find("transfer 2 needs a slot, and all 1 have "
+                              "transfers that were not waited for"),
+            std::string::npos)
+      << host.error();
+}
+
 /// Ranks on CPUs and GPUs in one ring see the same blocks.
 TEST_F(DeviceSequenceTest, MixedRings) {
   for (const char *devices :

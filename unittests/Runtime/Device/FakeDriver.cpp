@@ -55,6 +55,11 @@ void ring::test::resetFake() {
   launchCounts.clear();
 }
 
+std::vector<std::function<void()>> *&ring::test::fakeCapture() {
+  static thread_local std::vector<std::function<void()>> *capture = nullptr;
+  return capture;
+}
+
 /// Contexts are their device's number, plus one.
 static int deviceOf(CUcontext context) {
   return static_cast<int>(reinterpret_cast<intptr_t>(context)) - 1;
@@ -66,9 +71,9 @@ static CUresult enter(const char *name, CUstream stream = nullptr,
   std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   auto *ofStream = reinterpret_cast<Stream *>(stream);
   auto *ofEvent = reinterpret_cast<Event *>(event);
-  fakeState().calls.push_back({deviceOf(current), name,
-                               ofStream ? ofStream->number : -1,
-                               ofEvent ? ofEvent->number : -1, count});
+  fakeState().calls.push_back(
+      {deviceOf(current), name, ofStream ? ofStream->number : -1,
+       ofEvent ? ofEvent->number : -1, count, fakeCapture() != nullptr});
   return fakeState().failing == name ? fakeState().failure : CUDA_SUCCESS;
 }
 
@@ -150,9 +155,16 @@ CUresult cuLaunchKernel(CUfunction, unsigned gridX, unsigned gridY, unsigned,
   std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   CUresult code = enter("cuLaunchKernel", stream, nullptr, gridX * gridY);
   int device = deviceOf(current);
-  if (code == CUDA_SUCCESS)
-    runFakeAttention(*static_cast<const ring_attention_params *>(parameters[0]),
-                     gridX, gridY, device, launchCounts[device]++);
+  auto run = [params =
+                  *static_cast<const ring_attention_params *>(parameters[0]),
+              gridX, gridY, device] {
+    std::lock_guard<std::recursive_mutex> lock(fakeMutex());
+    runFakeAttention(params, gridX, gridY, device, launchCounts[device]++);
+  };
+  if (fakeCapture())
+    fakeCapture()->push_back(run);
+  else if (code == CUDA_SUCCESS)
+    run();
   return code;
 }
 
@@ -270,6 +282,38 @@ CUresult cuStreamQuery(CUstream stream) {
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   return enter("cuStreamWaitEvent", stream, event);
+}
+using Work = std::vector<std::function<void()>>;
+CUresult cuStreamBeginCapture_v2(CUstream stream, int) {
+  enter("cuStreamBeginCapture", stream);
+  fakeCapture() = new Work;
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  *graph = reinterpret_cast<CUgraph>(fakeCapture());
+  fakeCapture() = nullptr;
+  return enter("cuStreamEndCapture", stream);
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph,
+                                     unsigned long long) {
+  *exec =
+      reinterpret_cast<CUgraphExec>(new Work(*reinterpret_cast<Work *>(graph)));
+  return enter("cuGraphInstantiateWithFlags");
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  if (CUresult code = enter("cuGraphLaunch", stream))
+    return code;
+  for (const std::function<void()> &work : *reinterpret_cast<Work *>(exec))
+    work();
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  delete reinterpret_cast<Work *>(exec);
+  return enter("cuGraphExecDestroy");
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<Work *>(graph);
+  return CUDA_SUCCESS;
 }
 CUresult cuEventCreate(CUevent *event, unsigned) {
   std::lock_guard<std::recursive_mutex> lock(fakeMutex());

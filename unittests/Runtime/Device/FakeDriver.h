@@ -18,6 +18,7 @@
 
 #include "ring/Runtime/Device.h"
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -44,6 +45,7 @@ struct FakeCall {
   int stream = -1; ///< of the device: 0 computes, 1 transfers
   int event = -1;  ///< by its creation
   int64_t blocks = 0;
+  bool captured = false; ///< into a graph
 };
 
 /// A pair that a kernel visited, for its head 0.
@@ -77,6 +79,8 @@ struct FakeState {
 /// Changed between runs only, and by calls with `fakeMutex`.
 std::recursive_mutex &fakeMutex();
 FakeState &fakeState();
+/// What this thread captures: done by each launch of the graph. NULL: nothing.
+std::vector<std::function<void()>> *&fakeCapture();
 /// As at the start of the process.
 void resetFake();
 

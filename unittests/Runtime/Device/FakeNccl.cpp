@@ -22,6 +22,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <thread>
 
 using namespace ring::nccl;
 using namespace ring::test;
@@ -126,6 +127,29 @@ static ncclResult_t progress(ncclComm &comm) {
   return ncclSuccess;
 }
 
+/// Within a graph: what comes next needs the data.
+static void finish(const Receive &receive, ncclComm &comm) {
+  {
+    std::lock_guard<std::recursive_mutex> lock(fakeMutex());
+    comm.receives.push_back(receive);
+  }
+  for (int i = 0; i < 100000; ++i) {
+    {
+      std::lock_guard<std::recursive_mutex> lock(fakeMutex());
+      if (progress(comm) != ncclInProgress)
+        return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+static ncclResult_t write(const char *name, ncclComm_t comm, int64_t bytes) {
+  fakeState().calls.push_back(
+      {comm->rank, name, 1, -1, bytes, fakeCapture() != nullptr});
+  grouped = comm;
+  return ncclSuccess;
+}
+
 extern "C" {
 
 ncclResult_t ncclGetVersion(int *version) {
@@ -169,23 +193,30 @@ ncclResult_t ncclSend(const void *data, size_t count, int type, int peer,
   std::lock_guard<std::recursive_mutex> lock(fakeMutex());
   if (type != ncclUint8)
     return ncclInvalidUsage;
-  auto *bytes = static_cast<const char *>(data);
-  comm->group->send(comm->rank, peer, {bytes, bytes + count});
-  fakeState().calls.push_back({comm->rank, "ncclSend", 1, -1, int64_t(count)});
-  grouped = comm;
-  return ncclSuccess;
+  auto run = [data, count, peer, comm] {
+    std::lock_guard<std::recursive_mutex> lock(fakeMutex());
+    auto *bytes = static_cast<const char *>(data);
+    comm->group->send(comm->rank, peer, {bytes, bytes + count});
+  };
+  if (fakeCapture())
+    fakeCapture()->push_back(run);
+  else
+    run();
+  return write("ncclSend", comm, int64_t(count));
 }
 ncclResult_t ncclRecv(void *data, size_t count, int, int peer, ncclComm_t comm,
                       CUstream) {
   std::lock_guard<std::recursive_mutex> lock(fakeMutex());
-  comm->receives.push_back({data, count, peer});
-  fakeState().calls.push_back({comm->rank, "ncclRecv", 1, -1, int64_t(count)});
-  grouped = comm;
-  return ncclSuccess;
+  Receive receive{data, count, peer};
+  if (fakeCapture())
+    fakeCapture()->push_back([receive, comm] { finish(receive, *comm); });
+  else
+    comm->receives.push_back(receive);
+  return write("ncclRecv", comm, int64_t(count));
 }
 ncclResult_t ncclGroupEnd() {
   std::lock_guard<std::recursive_mutex> lock(fakeMutex());
-  fakeState().calls.push_back({grouped->rank, "ncclGroupEnd", 1});
+  write("ncclGroupEnd", grouped, 0);
   return ncclInProgress;
 }
 const char *ncclGetErrorString(ncclResult_t code) {
