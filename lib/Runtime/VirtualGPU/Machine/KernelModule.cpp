@@ -116,8 +116,7 @@ const std::vector<size_t> &KernelModule::parameterBytes(const Kernel &kernel) {
 
 KernelLimits KernelModule::limits(const Kernel &kernel) {
   const Program &program = kernel.program;
-  return {program.requiredBlock, program.maxThreads,
-          program.staticSharedBytes};
+  return {program.requiredBlock, program.maxThreads, program.staticSharedBytes};
 }
 
 //===----------------------------------------------------------------------===//
