@@ -52,9 +52,9 @@ typedef struct ring_attention_item {
   int32_t merge_begin, merge_end; /* indices of partial states */
   int32_t tile;                   /* index of the state */
   int32_t fresh;                  /* 1: no state to start from */
-  int32_t target;                 /* RING_TARGET_*, or a partial state's index */
-  int32_t shift;                  /* the position of query i is i + shift */
-  int32_t key_count;              /* keys from this position on are invisible */
+  int32_t target;    /* RING_TARGET_*, or a partial state's index */
+  int32_t shift;     /* the position of query i is i + shift */
+  int32_t key_count; /* keys from this position on are invisible */
   ring_device_entry queries;
 } ring_attention_item;
 enum { RING_TARGET_STATE = -1, RING_TARGET_RESULT = -2 };
@@ -81,8 +81,8 @@ typedef struct ring_attention_params {
   float *lse;                    /* [batch, heads, Lq]; NULL: not asked for */
   const ring_attention_item *items;
   const ring_attention_range *ranges;
-  float *states;   /* [tiles, head blocks, state_floats] */
-  float *partials; /* [partial states, head blocks, state_floats] */
+  float *states;               /* [tiles, head blocks, state_floats] */
+  float *partials;             /* [partial states, head blocks, state_floats] */
   const ring_tensor *captures; /* of the `score` region, in its order */
   int64_t query_strides[3], key_strides[3], value_strides[3];
   int64_t bias_strides[4];
@@ -90,7 +90,8 @@ typedef struct ring_attention_params {
   int64_t mean_strides[3];
   int64_t query_segments_strides[2], key_segments_strides[2];
   int64_t out_strides[3], lse_strides[3];
-  int32_t causal, left, right, chunk, prefix; /* INT32_MAX: unbounded; 0: none */
+  int32_t causal, left, right, chunk,
+      prefix; /* INT32_MAX: unbounded; 0: none */
   int32_t reserved;
 } ring_attention_params;
 
@@ -98,7 +99,8 @@ typedef struct ring_attention_params {
 
 /* One form of the same kernels. */
 typedef struct ring_device_image {
-  const char *kind; /* "cubin", "ptx", or "vgpu": MLIR bytecode of the kernels */
+  const char
+      *kind; /* "cubin", "ptx", or "vgpu": MLIR bytecode of the kernels */
   const char *chip; /* what it was made for, such as "sm_80" */
   const void *data; /* text ends with a 0 byte */
   int64_t bytes;
@@ -108,10 +110,10 @@ typedef struct ring_attention_kernel {
   const char *name; /* of the kernel in the images */
   const ring_device_image *images;
   int32_t image_count;
-  int32_t threads;      /* of a block, in x */
-  int32_t shared_bytes; /* dynamic shared memory of a block */
-  int32_t query_tile;   /* most queries of an item */
-  int32_t key_tile;     /* keys met at once */
+  int32_t threads;            /* of a block, in x */
+  int32_t shared_bytes;       /* dynamic shared memory of a block */
+  int32_t query_tile;         /* most queries of an item */
+  int32_t key_tile;           /* keys met at once */
   int32_t heads, head_blocks; /* a block works on heads / head_blocks heads */
   int32_t state_floats;       /* of one tile and head block, in states */
 } ring_attention_kernel;

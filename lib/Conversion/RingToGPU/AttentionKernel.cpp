@@ -13,8 +13,9 @@
 //     S    = Q K^T                      mma, K by ldmatrix
 //     S    = softcap, bias, score, mask
 //     max' = max(max, row max of S)
-//     P    = exp2(S * c - max' * c)     c = scale * log2 e; P stays in registers
-//     acc  = acc * exp2((max - max') * c) + P V     mma, V by ldmatrix.trans
+//     P    = exp2(S * c - max' * c)     c = scale * log2 e; P stays in
+//     registers acc  = acc * exp2((max - max') * c) + P V     mma, V by
+//     ldmatrix.trans
 //
 // K and V come by cp.async, one tile of each `stages` ahead: V of this tile is
 // copied while S is computed, K of the next one while P V is.
@@ -95,7 +96,8 @@ private:
     return parameter(offset, b.globalPointer());
   }
   Value isNull(Value pointer);
-  Value itemField(size_t offset);
+  /// `late`: read here, and not kept in a register until here.
+  Value itemField(size_t offset, bool late = false);
   /// pointer + sum of index * stride elements; strides lie at `strides`.
   Value element(Value pointer, size_t strides, ArrayRef<Value> indices,
                 int64_t bytes);
@@ -110,6 +112,11 @@ private:
   // Shared memory.
   Value sharedAt(Value byteOffset) { return b.at(shared, byteOffset); }
   Value dynamicOffset(const SharedTile &tile, Value row, Value chunk);
+  /// Of the `index`-th chunk, row by row.
+  Value linearOffset(const SharedTile &tile, Value index) {
+    return dynamicOffset(tile, b.udiv(index, tile.chunks()),
+                         b.urem(index, tile.chunks()));
+  }
   /// The address that a lane gives to ldmatrix, or where it reads: chunk
   /// `chunk` + bit (of the lane) of row `row` + laneRow.
   struct LanePlace {
@@ -119,7 +126,8 @@ private:
                     int64_t chunk, const LanePlace &lane);
 
   // The steps.
-  void decodeItem();
+  void decodeItem(bool late);
+  void placeLanes();
   void loadQueries();
   void storeRowInfo();
   void storeKeyInfo(const KeyTile &tile);
@@ -135,9 +143,9 @@ private:
   State visitKeys(State state);
   Values scores(Value stage);
   Values transform(Values s);
-  Values mask(Values s);
+  void mask(Values &s, int64_t rowTile);
   Values softmax(Values s, State &state);
-  void accumulate(Values p, State &state, Value stage);
+  void accumulate(ArrayRef<Values> p, State &state, Value stage);
   Value hasNonFinite(Value stage);
   Values spareHiddenRows(Values acc, Value stage);
 
@@ -153,7 +161,11 @@ private:
   Values product(ValueRange a, ValueRange bRegisters, Values c);
   Value nonFiniteCode(Value bits);
   Value finitePart(Value bits);
+  /// Steps of the product with V: of 16 keys, or 8 in f32.
+  int64_t productSteps() const { return plan.keyTile / (isF32() ? 8 : 16); }
   Values weights(const Values &p, int64_t rowTile, int64_t step);
+  /// Those of all steps, [step][row tile].
+  SmallVector<Values> allWeights(const Values &p);
   Values valuesOf(Value base, int64_t step, int64_t pair);
   /// The same for a pair known at run time, in the tile at `offset`.
   Values valuesAt(Value offset, int64_t step, Value pair);
@@ -164,7 +176,7 @@ private:
   State loadState(Value pointer);
   void storeState(const State &state, Value pointer);
   Value statePointer(Value base, Value index);
-  State merge(const State &a, const State &other);
+  State merge(State a, Value pointer);
   Value guarded(Value max);
   void finish(State state);
   void writeRow(ArrayRef<Value> values, Value row, Value lse);
@@ -195,7 +207,7 @@ private:
   DeviceScore score;
   Value params, shared;
   Value thread, lane, warp, headBlock;
-  Value item, batch, queryBegin, rangeBegin, rangeEnd, rowCount, kvHead;
+  Value batch, queryBegin, rangeBegin, rangeEnd, rowCount, kvHead;
   // Where this lane reads operands: rows of Q; keys of K; keys of V.
   LanePlace queryPlace, keyPlace, valuePlace, valuePlaceNext;
 };
@@ -207,12 +219,10 @@ private:
 
 AttentionKernel::AttentionKernel(const AttentionKernelSpec &spec,
                                  LLVM::LLVMFuncOp kernel, LLVM::GlobalOp global)
-    : spec(spec), plan(spec.plan),
-      b(kernel.getLoc(), kernel.getContext()), score(spec.score, b),
-      params(kernel.getArgument(0)) {
+    : spec(spec), plan(spec.plan), b(kernel.getLoc(), kernel.getContext()),
+      score(spec.score, b), params(kernel.getArgument(0)) {
   b.setInsertionPointToStart(&kernel.front());
-  shared = LLVM::AddressOfOp::create(b, b.sharedPointer(),
-                                     global.getSymName());
+  shared = LLVM::AddressOfOp::create(b, b.sharedPointer(), global.getSymName());
 }
 
 //===----------------------------------------------------------------------===//
@@ -220,9 +230,9 @@ AttentionKernel::AttentionKernel(const AttentionKernelSpec &spec,
 //===----------------------------------------------------------------------===//
 
 Value AttentionKernel::parameter(size_t offset, Type type) {
-  Value place = LLVM::GEPOp::create(
-      b, params.getType(), b.getI8Type(), params,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  Value place =
+      LLVM::GEPOp::create(b, params.getType(), b.getI8Type(), params,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
   return b.load(type, place);
 }
 
@@ -231,8 +241,12 @@ Value AttentionKernel::isNull(Value pointer) {
   return LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, pointer, null);
 }
 
-Value AttentionKernel::itemField(size_t offset) {
-  return b.load(b.getI32Type(), b.at(item, b.i64(offset)));
+Value AttentionKernel::itemField(size_t offset, bool late) {
+  Value item =
+      b.at(pointerParameter(PARAMETER(items)),
+           b.mul(b.extend(b.blockIdx(0)), sizeof(ring_attention_item)));
+  return LLVM::LoadOp::create(b, b.getI32Type(), b.at(item, b.i64(offset)),
+                              /*alignment=*/4, /*isVolatile=*/late);
 }
 
 Value AttentionKernel::element(Value pointer, size_t strides,
@@ -271,25 +285,12 @@ Value AttentionKernel::queryOf(Value row) {
 
 Value AttentionKernel::dynamicOffset(const SharedTile &tile, Value row,
                                      Value chunk) {
-  auto inPanel = [&](int64_t firstChunk) -> Value {
-    int64_t width = tile.panelChunks(firstChunk);
-    Value number = b.band(b.shr(row, SharedTile::swizzleShift(width)),
-                          SharedTile::swizzleMask(width));
-    Value permuted = b.bxor(b.band(chunk, SharedTile::kPanelChunks - 1), number);
-    Value place = b.add(b.mul(row, width), permuted);
-    return b.mul(place, SharedTile::kChunkBytes);
-  };
-  int64_t last = tile.chunks() - 1;
-  int64_t lastPanel = last / SharedTile::kPanelChunks * SharedTile::kPanelChunks;
-  Value inLast = b.add(inPanel(lastPanel), tile.panelOffset(last));
-  if (lastPanel == 0)
-    return inLast;
-  Value panel = b.shr(chunk, 3);
-  Value before = b.add(inPanel(0),
-                       b.mul(panel, tile.panelOffset(SharedTile::kPanelChunks)));
-  if (tile.panelChunks(last) == SharedTile::kPanelChunks)
-    return before;
-  return b.select(b.less(chunk, b.i32(lastPanel)), before, inLast);
+  int64_t width = tile.panelChunks();
+  Value number = b.band(b.shr(row, tile.swizzleShift()), tile.swizzleMask());
+  Value permuted = b.bxor(b.urem(chunk, width), number);
+  Value inPanel = b.add(b.mul(row, tile.panelRowBytes()),
+                        b.mul(permuted, SharedTile::kChunkBytes));
+  return b.add(b.mul(b.udiv(chunk, width), tile.panelBytes()), inPanel);
 }
 
 Value AttentionKernel::laneAddress(const SharedTile &tile, Value base,
@@ -297,18 +298,17 @@ Value AttentionKernel::laneAddress(const SharedTile &tile, Value base,
                                    const LanePlace &place) {
   // `row` is a multiple of 8 and `chunk` even, so they do not disturb the
   // lane's part of the permutation.
-  int64_t width = tile.panelChunks(chunk);
-  Value number = b.band(b.shr(place.row, SharedTile::swizzleShift(width)),
-                        SharedTile::swizzleMask(width));
-  Value permuted =
-      b.bxor(b.bxor(place.bit, number), chunk % SharedTile::kPanelChunks);
-  Value offset = b.mul(b.add(b.mul(place.row, width), permuted),
-                       SharedTile::kChunkBytes);
+  int64_t width = tile.panelChunks();
+  Value number =
+      b.band(b.shr(place.row, tile.swizzleShift()), tile.swizzleMask());
+  Value permuted = b.bxor(b.bxor(place.bit, number), chunk % width);
+  Value offset = b.add(b.mul(place.row, tile.panelRowBytes()),
+                       b.mul(permuted, SharedTile::kChunkBytes));
   if (place.extraBytes)
     offset = b.add(offset, place.extraBytes);
   Value address = b.at(base, offset);
   int64_t constant =
-      tile.panelOffset(chunk) + row * width * SharedTile::kChunkBytes;
+      chunk / width * tile.panelBytes() + row * tile.panelRowBytes();
   return constant ? b.at(address, b.i32(constant)) : address;
 }
 
@@ -316,22 +316,23 @@ Value AttentionKernel::laneAddress(const SharedTile &tile, Value base,
 // Before the first key
 //===----------------------------------------------------------------------===//
 
-void AttentionKernel::decodeItem() {
+void AttentionKernel::decodeItem(bool late) {
   thread = b.threadIdx();
   lane = b.band(thread, 31);
   warp = b.shr(thread, 5);
   headBlock = b.blockIdx(1);
-  item = b.at(pointerParameter(PARAMETER(items)),
-              b.mul(b.extend(b.blockIdx(0)), sizeof(ring_attention_item)));
-  batch = itemField(ITEM(batch));
-  queryBegin = itemField(ITEM(query_begin));
-  rangeBegin = itemField(ITEM(range_begin));
-  rangeEnd = itemField(ITEM(range_end));
+  batch = itemField(ITEM(batch), late);
+  if (late) // a 0 that ptxas does not know
+    headBlock = b.add(headBlock, b.sub(batch, itemField(ITEM(batch), late)));
+  queryBegin = itemField(ITEM(query_begin), late);
   rowCount =
-      b.mul(b.sub(itemField(ITEM(query_end)), queryBegin), plan.pack);
+      b.mul(b.sub(itemField(ITEM(query_end), late), queryBegin), plan.pack);
   int64_t group = plan.shape.heads / plan.shape.kvHeads;
   kvHead = b.udiv(b.mul(headBlock, plan.pack), group);
+}
 
+/// Where this lane reads its operands.
+void AttentionKernel::placeLanes() {
   // ldmatrix.x4 takes rows from lanes 0-7, 8-15, 16-23, 24-31.
   Value row8 = b.band(lane, 7), second = b.band(b.shr(lane, 3), 1),
         third = b.shr(lane, 4);
@@ -364,10 +365,9 @@ void AttentionKernel::loadQueries() {
                                 {batch, headOf(row), queryOf(row)},
                                 plan.shape.elementBytes),
                         b.extend(byte));
-    Value rest = b.smin(b.sub(b.i32(columnBytes), byte),
-                        b.i32(SharedTile::kChunkBytes));
-    Value bytes =
-        b.select(hasQuery(row), b.smax(rest, b.i32(0)), b.i32(0));
+    Value rest =
+        b.smin(b.sub(b.i32(columnBytes), byte), b.i32(SharedTile::kChunkBytes));
+    Value bytes = b.select(hasQuery(row), b.smax(rest, b.i32(0)), b.i32(0));
     Value target = b.add(dynamicOffset(tile, row, chunk), plan.queriesOffset());
     b.copyAsync(sharedAt(target), source, bytes);
   });
@@ -392,10 +392,9 @@ void AttentionKernel::storeRowInfo() {
   b.loop(thread, b.i32(plan.rows()), b.i32(plan.threads()), [&](Value row) {
     Value position = positionOf(queryOf(row), base, begin, block, stride);
     Value p = b.add(b.extend(position), b.extend(shift));
-    Value lower =
-        b.choose(
-            b.equal(left, unbounded), [&]() -> Values { return {wideZero}; },
-            [&]() -> Values { return {b.sub(p, b.extend(left))}; })[0];
+    Value lower = b.choose(
+        b.equal(left, unbounded), [&]() -> Values { return {wideZero}; },
+        [&]() -> Values { return {b.sub(p, b.extend(left))}; })[0];
     Value upper = b.extend(keyCount);
     upper = b.select(b.equal(right, unbounded), upper,
                      b.smin(upper, b.add(b.add(p, b.extend(right)), 1)));
@@ -406,8 +405,8 @@ void AttentionKernel::storeRowInfo() {
         [&]() -> Values {
           Value size = b.extend(chunk);
           // Rounds down, also below 0.
-          Value rounded = b.select(b.less(p, wideZero),
-                                   b.sub(p, b.sub(size, 1)), p);
+          Value rounded =
+              b.select(b.less(p, wideZero), b.sub(p, b.sub(size, 1)), p);
           Value first = b.mul(arith::DivSIOp::create(b, rounded, size), size);
           return {b.smax(lower, first), b.smin(upper, b.add(first, size))};
         },
@@ -424,10 +423,10 @@ void AttentionKernel::storeRowInfo() {
           return b.choose(
               hasQuery(row),
               [&]() -> Values {
-                return {b.load(b.getI32Type(),
-                               element(segments,
-                                       PARAMETER(query_segments_strides),
-                                       {batch, position}, sizeof(int32_t)))};
+                return {
+                    b.load(b.getI32Type(),
+                           element(segments, PARAMETER(query_segments_strides),
+                                   {batch, position}, sizeof(int32_t)))};
               },
               [&]() -> Values { return {b.i32(-1)}; });
         })[0];
@@ -449,8 +448,9 @@ KeyTile AttentionKernel::rangeAt(Value range, Value valid) {
   Values fields = b.choose(
       valid,
       [&]() -> Values {
-        Value place = b.at(pointerParameter(PARAMETER(ranges)),
-                           b.mul(b.extend(range), sizeof(ring_attention_range)));
+        Value place =
+            b.at(pointerParameter(PARAMETER(ranges)),
+                 b.mul(b.extend(range), sizeof(ring_attention_range)));
         auto field = [&](size_t offset) {
           return b.load(b.getI32Type(), b.at(place, b.i64(offset)));
         };
@@ -469,7 +469,8 @@ KeyTile AttentionKernel::nextTile(const KeyTile &tile) {
   return KeyTile::from(b.choose(
       b.less(next, tile.end),
       [&]() -> Values {
-        return KeyTile{tile.range, next, tile.end, tile.full, tile.valid}.flat();
+        return KeyTile{tile.range, next, tile.end, tile.full, tile.valid}
+            .flat();
       },
       [&]() -> Values {
         Value range = b.add(tile.range, 1);
@@ -481,39 +482,52 @@ KeyTile AttentionKernel::nextTile(const KeyTile &tile) {
 void AttentionKernel::copyTile(const SharedTile &tile, Value target,
                                Value source, Value strideBytes, Value rows,
                                int64_t columnBytes) {
-  int64_t threads = plan.threads(), chunks = tile.chunks();
-  int64_t total = tile.rows() * chunks;
-  auto copy = [&](Value place) {
-    Value row = b.udiv(place, chunks), chunk = b.urem(place, chunks);
-    Value byte = b.mul(chunk, SharedTile::kChunkBytes);
-    Value bytes = b.i32(SharedTile::kChunkBytes);
-    if (columnBytes != chunks * SharedTile::kChunkBytes)
-      bytes = b.smax(b.smin(b.sub(b.i32(columnBytes), byte), bytes), b.i32(0));
-    bytes = b.select(b.less(row, rows), bytes, b.i32(0));
-    Value from = b.at(source, b.add(b.mul(b.extend(row), strideBytes),
-                                    b.extend(byte)));
-    b.copyAsync(b.at(target, dynamicOffset(tile, row, chunk)), from, bytes);
+  // A thread stays in its column and goes down by a power of two of rows: what
+  // it copies next is a constant away, mostly.
+  int64_t chunks = tile.chunks(), columns = llvm::PowerOf2Ceil(chunks);
+  int64_t step = plan.threads() / columns;
+  Value chunk = b.urem(thread, columns), first = b.udiv(thread, columns);
+  Value byte = b.mul(chunk, SharedTile::kChunkBytes);
+  Value bytesOfRow = b.i32(SharedTile::kChunkBytes);
+  if (columnBytes != chunks * SharedTile::kChunkBytes)
+    bytesOfRow =
+        b.smax(b.smin(b.sub(b.i32(columnBytes), byte), bytesOfRow), b.i32(0));
+  auto copyRows = [&] {
+    Value from = b.at(
+        source, b.add(b.mul(b.extend(first), strideBytes), b.extend(byte)));
+    Value stepBytes = b.mul(strideBytes, step);
+    Value firstOffset = dynamicOffset(tile, first, chunk);
+    for (int64_t i = 0; i < tile.rows(); i += step) {
+      Value row = b.add(first, i);
+      Value bytes = b.select(b.less(row, rows), bytesOfRow, b.i32(0));
+      // The permutation is the same every 8 rows.
+      Value offset = step % 8 == 0
+                         ? b.add(firstOffset, i * tile.panelRowBytes())
+                         : dynamicOffset(tile, row, chunk);
+      b.copyAsync(b.at(target, offset), from, bytes);
+      from = b.at(from, stepBytes);
+    }
   };
-  for (int64_t first = 0; first < total; first += threads) {
-    Value place = b.add(thread, first);
-    if (first + threads <= total)
-      copy(place);
-    else
-      b.branch(b.less(place, b.i32(total)), [&] { copy(place); });
-  }
+  Value has = b.less(chunk, b.i32(chunks));
+  if (step > tile.rows())
+    has = b.band(has, b.less(first, b.i32(tile.rows())));
+  if (chunks == columns && step <= tile.rows())
+    copyRows();
+  else
+    b.branch(has, copyRows);
 }
 
 void AttentionKernel::copyKeys(const KeyTile &tile, Value stage) {
   b.branch(tile.valid, [&] {
     int64_t bytes = plan.shape.elementBytes;
-    Value source = element(pointerParameter(PARAMETER(key)),
-                           PARAMETER(key_strides), {batch, kvHead, tile.begin},
-                           bytes);
+    Value source =
+        element(pointerParameter(PARAMETER(key)), PARAMETER(key_strides),
+                {batch, kvHead, tile.begin}, bytes);
     Value stride = b.mul(parameter64(PARAMETER(key_strides[2])), bytes);
-    Value target = sharedAt(b.add(b.mul(stage, plan.keys().bytes()),
-                                  plan.keysOffset()));
-    copyTile(plan.keys(), target, source, stride,
-             b.sub(tile.end, tile.begin), plan.shape.depth * bytes);
+    Value target =
+        sharedAt(b.add(b.mul(stage, plan.keys().bytes()), plan.keysOffset()));
+    copyTile(plan.keys(), target, source, stride, b.sub(tile.end, tile.begin),
+             plan.shape.depth * bytes);
   });
   b.commitCopies();
 }
@@ -521,22 +535,21 @@ void AttentionKernel::copyKeys(const KeyTile &tile, Value stage) {
 void AttentionKernel::copyValues(const KeyTile &tile, Value stage) {
   b.branch(tile.valid, [&] {
     int64_t bytes = plan.shape.elementBytes;
-    Value source = element(pointerParameter(PARAMETER(value)),
-                           PARAMETER(value_strides),
-                           {batch, kvHead, tile.begin}, bytes);
+    Value source =
+        element(pointerParameter(PARAMETER(value)), PARAMETER(value_strides),
+                {batch, kvHead, tile.begin}, bytes);
     Value stride = b.mul(parameter64(PARAMETER(value_strides[2])), bytes);
-    Value target = sharedAt(b.add(b.mul(stage, plan.values().bytes()),
-                                  plan.valuesOffset()));
-    copyTile(plan.values(), target, source, stride,
-             b.sub(tile.end, tile.begin), plan.shape.valueDepth * bytes);
+    Value target = sharedAt(
+        b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
+    copyTile(plan.values(), target, source, stride, b.sub(tile.end, tile.begin),
+             plan.shape.valueDepth * bytes);
   });
   b.commitCopies();
 }
 
 Value AttentionKernel::isPartial(const KeyTile &tile) {
-  Value whole =
-      b.band(b.notEqual(tile.full, b.i32(0)),
-             b.less(b.add(tile.begin, plan.keyTile - 1), tile.end));
+  Value whole = b.band(b.notEqual(tile.full, b.i32(0)),
+                       b.less(b.add(tile.begin, plan.keyTile - 1), tile.end));
   return b.bxor(whole, arith::ConstantOp::create(b, b.getBoolAttr(true)));
 }
 
@@ -562,10 +575,10 @@ void AttentionKernel::storeKeyInfo(const KeyTile &tile) {
               isNull(segments),
               [&]() -> Values { return {position, b.i32(0)}; },
               [&]() -> Values {
-                Value id = b.load(
-                    b.getI32Type(),
-                    element(segments, PARAMETER(key_segments_strides),
-                            {batch, position}, sizeof(int32_t)));
+                Value id =
+                    b.load(b.getI32Type(),
+                           element(segments, PARAMETER(key_segments_strides),
+                                   {batch, position}, sizeof(int32_t)));
                 Value hidden = b.less(id, b.i32(0));
                 return {b.select(hidden, b.i32(-1), position), id};
               });
@@ -585,8 +598,7 @@ static Values elementsOf(DeviceBuilder &b, Value vector) {
 }
 
 RowInfo AttentionKernel::rowInfo(int64_t tile, int64_t half) {
-  Value place =
-      b.add(b.mul(threadRow(tile, half), 16), plan.rowInfoOffset());
+  Value place = b.add(b.mul(threadRow(tile, half), 16), plan.rowInfoOffset());
   Values info = elementsOf(
       b, b.load(VectorType::get({4}, b.getI32Type()), sharedAt(place), 16));
   return {info[0], info[1], info[2], info[3]};
@@ -594,8 +606,8 @@ RowInfo AttentionKernel::rowInfo(int64_t tile, int64_t half) {
 
 /// Position and id of this thread's two keys of the key tile's `tile`-th eight.
 Values AttentionKernel::keyInfo(int64_t tile) {
-  Value place = b.add(b.mul(b.band(lane, 3), 16),
-                      plan.keyInfoOffset() + 64 * tile);
+  Value place =
+      b.add(b.mul(b.band(lane, 3), 16), plan.keyInfoOffset() + 64 * tile);
   return elementsOf(
       b, b.load(VectorType::get({4}, b.getI32Type()), sharedAt(place), 16));
 }
@@ -649,8 +661,8 @@ Values AttentionKernel::scores(Value stage) {
   Values s(4 * plan.rowTiles * plan.scoreTiles(), b.f32(0));
   SharedTile queries = plan.queries(), keys = plan.keys();
   Value queryBase = sharedAt(b.i32(plan.queriesOffset()));
-  Value keyBase = sharedAt(
-      b.add(b.mul(stage, keys.bytes()), plan.keysOffset()));
+  Value keyBase =
+      sharedAt(b.add(b.mul(stage, keys.bytes()), plan.keysOffset()));
   // The warp's rows begin at a multiple of 16, which the permutation ignores.
   LanePlace place = queryPlace;
   place.row = b.add(place.row, b.mul(warp, 16 * plan.rowTiles));
@@ -661,9 +673,9 @@ Values AttentionKernel::scores(Value stage) {
           laneAddress(queries, queryBase, 16 * tile, chunk, place),
           /*transposed=*/false));
     for (int64_t pair = 0; pair < plan.scoreTiles() / 2; ++pair) {
-      Values k = b.loadMatrices(
-          laneAddress(keys, keyBase, 16 * pair, chunk, keyPlace),
-          /*transposed=*/false);
+      Values k =
+          b.loadMatrices(laneAddress(keys, keyBase, 16 * pair, chunk, keyPlace),
+                         /*transposed=*/false);
       for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
         for (int64_t which = 0; which < 2; ++which) {
           size_t at = scoreIndex(tile, 2 * pair + which);
@@ -694,6 +706,14 @@ Values AttentionKernel::weights(const Values &p, int64_t rowTile,
   return registers;
 }
 
+SmallVector<Values> AttentionKernel::allWeights(const Values &p) {
+  SmallVector<Values> all;
+  for (int64_t step = 0; step < productSteps(); ++step)
+    for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+      all.push_back(weights(p, tile, step));
+  return all;
+}
+
 /// The values of one step for a pair of value tiles as operand b: 2 registers
 /// for each.
 Values AttentionKernel::valuesOf(Value base, int64_t step, int64_t pair) {
@@ -705,8 +725,9 @@ Values AttentionKernel::valuesOf(Value base, int64_t step, int64_t pair) {
   Values registers;
   for (int64_t tile : {2 * pair, 2 * pair + 1})
     for (const LanePlace &place : {valuePlace, valuePlaceNext})
-      registers.push_back(b.load(
-          b.getI32Type(), laneAddress(values, base, 8 * step, 2 * tile, place)));
+      registers.push_back(
+          b.load(b.getI32Type(),
+                 laneAddress(values, base, 8 * step, 2 * tile, place)));
   return registers;
 }
 
@@ -739,10 +760,8 @@ Values AttentionKernel::transform(Values s) {
   Value bias = spec.bias ? pointerParameter(PARAMETER(bias)) : Value();
   int64_t biasBytes =
       spec.bias ? spec.bias.getIntOrFloatBitWidth() / 8 : int64_t(0);
-  Value keyStride =
-      bias ? parameter64(PARAMETER(bias_strides[3])) : Value();
-  Value captures =
-      spec.score ? pointerParameter(PARAMETER(captures)) : Value();
+  Value keyStride = bias ? parameter64(PARAMETER(bias_strides[3])) : Value();
+  Value captures = spec.score ? pointerParameter(PARAMETER(captures)) : Value();
   Value lastRow = b.sub(rowCount, 1);
   struct Row {
     Value bias, head, position;
@@ -788,27 +807,22 @@ Values AttentionKernel::transform(Values s) {
 }
 
 /// By select, so that a hidden key's NaN does not get through.
-Values AttentionKernel::mask(Values s) {
-  SmallVector<RowInfo> rows;
-  for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-    for (int64_t half = 0; half < 2; ++half)
-      rows.push_back(rowInfo(tile, half));
+void AttentionKernel::mask(Values &s, int64_t rowTile) {
+  RowInfo rows[] = {rowInfo(rowTile, 0), rowInfo(rowTile, 1)};
   for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys) {
     Values info = keyInfo(keys);
-    for (auto [index, row] : llvm::enumerate(rows))
+    for (int64_t half = 0; half < 2; ++half)
       for (int64_t column = 0; column < 2; ++column) {
-        Value &x = s[scoreIndex(index / 2, keys) + 2 * (index % 2) + column];
-        x = b.select(sees(row, info[2 * column], info[2 * column + 1]), x,
-                     b.negativeInfinity());
+        Value &x = s[scoreIndex(rowTile, keys) + 2 * half + column];
+        x = b.select(sees(rows[half], info[2 * column], info[2 * column + 1]),
+                     x, b.negativeInfinity());
       }
   }
-  return s;
 }
 
 /// Where a maximum is -inf nothing was seen, and 0 is subtracted instead.
 Value AttentionKernel::guarded(Value max) {
-  Value empty =
-      b.compare(arith::CmpFPredicate::OEQ, max, b.negativeInfinity());
+  Value empty = b.compare(arith::CmpFPredicate::OEQ, max, b.negativeInfinity());
   return b.select(empty, b.f32(0), max);
 }
 
@@ -840,9 +854,9 @@ Values AttentionKernel::softmax(Values s, State &state) {
         }
       bases.push_back(base);
       // s * c - max * c in one rounding leaves an error of max * c * 2^-24.
-      fused = b.band(fused, b.compare(arith::CmpFPredicate::OLT,
-                                      b.fabs(b.fmul(base, c)),
-                                      b.f32(kMostFused)));
+      fused =
+          b.band(fused, b.compare(arith::CmpFPredicate::OLT,
+                                  b.fabs(b.fmul(base, c)), b.f32(kMostFused)));
     }
   Value exponent = b.f32(weightExponent());
   auto weigh = [&](const std::function<Value(Value x, size_t row)> &power) {
@@ -861,9 +875,8 @@ Values AttentionKernel::softmax(Values s, State &state) {
         Values offsets;
         for (Value base : bases)
           offsets.push_back(b.fma(base, b.f32(-toBase2()), exponent));
-        return weigh([&](Value x, size_t row) {
-          return b.fma(x, c, offsets[row]);
-        });
+        return weigh(
+            [&](Value x, size_t row) { return b.fma(x, c, offsets[row]); });
       },
       [&] {
         return weigh([&](Value x, size_t row) {
@@ -899,8 +912,8 @@ static Format formatOf(Type type) {
     return {0x7c00, 0x03ff, 0x8000, 0x3c00, 0x5800, 0x7400};
   if (type.isBF16())
     return {0x7f80, 0x007f, 0x8000, 0x3f80, 0x4300, 0x4680};
-  return {0x7f800000, 0x007fffff, 0x80000000, 0x3f800000, 0x43000000,
-          0x46800000};
+  return {0x7f800000, 0x007fffff, 0x80000000,
+          0x3f800000, 0x43000000, 0x46800000};
 }
 
 /// Applies `body` to the one or two elements in a register.
@@ -938,16 +951,17 @@ Value AttentionKernel::finitePart(Value bits) {
 /// True for a warp iff the tile of V holds a NaN or an infinity.
 Value AttentionKernel::hasNonFinite(Value stage) {
   Format format = formatOf(spec.element);
-  Value base = b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset());
+  SharedTile values = plan.values();
+  Value base = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
   Value found = b.loop(
-      lane, b.i32(plan.values().bytes() / SharedTile::kChunkBytes), b.i32(32),
+      lane, b.i32(values.rows() * values.chunks()), b.i32(32),
       arith::ConstantOp::create(b, b.getBoolAttr(false)).getResult(),
-      [&](Value chunk, ValueRange carried) -> Values {
-        Value place = b.add(base, b.mul(chunk, SharedTile::kChunkBytes));
+      [&](Value index, ValueRange carried) -> Values {
+        Value place = b.add(base, linearOffset(values, index));
         Value any = carried[0];
-        for (Value word : elementsOf(
-                 b, b.load(VectorType::get({4}, b.getI32Type()),
-                           sharedAt(place), SharedTile::kChunkBytes)))
+        for (Value word :
+             elementsOf(b, b.load(VectorType::get({4}, b.getI32Type()),
+                                  sharedAt(place), SharedTile::kChunkBytes)))
           for (int64_t shift : {0, 16}) {
             if (isF32() && shift)
               continue;
@@ -962,55 +976,52 @@ Value AttentionKernel::hasNonFinite(Value stage) {
 /// Adds to acc what the tile's infinities and NaNs do to the rows that see
 /// them, and takes them out of the tile. All threads of the block take part.
 Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
-  int64_t steps = plan.keyTile / (isF32() ? 8 : 16);
   SharedTile values = plan.values();
   Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
-  Values visible = mask(Values(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1)));
-  for (Value &x : visible)
-    x = b.fmax(x, b.f32(0)); // hidden: -inf
-  SmallVector<Values> seen;
-  for (int64_t step = 0; step < steps; ++step)
-    for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-      seen.push_back(weights(visible, tile, step));
-
   // The rare path is kept small rather than fast: a loop over pairs of value
-  // tiles, whose places in shared memory the registers do not know.
-  acc = b.loop(
-      b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
-      [&](Value pair, ValueRange carried) {
-        Values codes(8 * plan.rowTiles, b.f32(0));
-        for (int64_t step = 0; step < steps; ++step) {
-          Values code;
-          for (Value bits : valuesAt(offset, step, pair))
-            code.push_back(nonFiniteCode(bits));
-          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-            for (int64_t which = 0; which < 2; ++which) {
-              auto counts = codes.begin() + 4 * (2 * tile + which);
-              // Small whole numbers: exact, in tf32 too.
-              Values sum = b.mma(productKind(),
-                                 seen[step * plan.rowTiles + tile],
-                                 ArrayRef(code).slice(2 * which, 2),
-                                 Values(counts, counts + 4));
-              llvm::copy(sum, counts);
-            }
-        }
-        Values next(carried);
-        for (int64_t column = 0; column < plan.valueTiles(); ++column)
-          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-            for (int64_t i = 0; i < 4; ++i) {
-              Value &x = next[accIndex(tile, column) + i];
-              Value effect =
-                  effectOf(codes[4 * (2 * tile + column % 2) + i]);
-              x = b.select(b.equal(pair, b.i32(column / 2)), b.fadd(x, effect),
-                           x);
-            }
-        return next;
-      });
+  // tiles, whose places in shared memory the registers do not know, and one row
+  // tile after the other.
+  for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
+    Values visible(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1));
+    mask(visible, tile);
+    for (Value &x : visible)
+      x = b.fmax(x, b.f32(0)); // hidden: -inf
+    SmallVector<Values> seen;
+    for (int64_t step = 0; step < productSteps(); ++step)
+      seen.push_back(weights(visible, tile, step));
+    acc =
+        b.loop(b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
+               [&](Value pair, ValueRange carried) {
+                 Values codes(8, b.f32(0));
+                 for (int64_t step = 0; step < productSteps(); ++step) {
+                   Values code;
+                   for (Value bits : valuesAt(offset, step, pair))
+                     code.push_back(nonFiniteCode(bits));
+                   for (int64_t which = 0; which < 2; ++which) {
+                     auto counts = codes.begin() + 4 * which;
+                     // Small whole numbers: exact, in tf32 too.
+                     Values sum = b.mma(productKind(), seen[step],
+                                        ArrayRef(code).slice(2 * which, 2),
+                                        Values(counts, counts + 4));
+                     llvm::copy(sum, counts);
+                   }
+                 }
+                 Values next(carried);
+                 for (Value &code : codes)
+                   code = effectOf(code);
+                 for (int64_t column = 0; column < plan.valueTiles(); ++column)
+                   for (int64_t i = 0; i < 4; ++i) {
+                     Value &x = next[accIndex(tile, column) + i];
+                     x = b.select(b.equal(pair, b.i32(column / 2)),
+                                  b.fadd(x, codes[4 * (column % 2) + i]), x);
+                   }
+                 return next;
+               });
+  }
   b.barrier();
-  b.loop(thread, b.i32(values.bytes() / SharedTile::kChunkBytes),
-         b.i32(plan.threads()), [&](Value chunk) {
-           Value place = sharedAt(
-               b.add(offset, b.mul(chunk, SharedTile::kChunkBytes)));
+  b.loop(thread, b.i32(values.rows() * values.chunks()), b.i32(plan.threads()),
+         [&](Value index) {
+           Value place = sharedAt(b.add(offset, linearOffset(values, index)));
            for (int64_t word = 0; word < 4; ++word) {
              Value address = b.at(place, b.i32(4 * word));
              b.store(finitePart(b.load(b.getI32Type(), address)), address);
@@ -1030,34 +1041,30 @@ Value AttentionKernel::effectOf(Value codes) {
   };
   Value zero = b.f32(0);
   Value nan = b.select(holds(kCodeOfNaN), b.f32(std::nanf("")), zero);
-  Value negative =
-      b.select(holds(kCodeOfNegative), b.negativeInfinity(), zero);
+  Value negative = b.select(holds(kCodeOfNegative), b.negativeInfinity(), zero);
   Value positive =
       b.select(holds(kCodeOfInfinity),
                b.f32(std::numeric_limits<float>::infinity()), zero);
   return b.fadd(b.fadd(positive, negative), nan);
 }
 
-/// acc += P V.
-void AttentionKernel::accumulate(Values p, State &state, Value stage) {
-  int64_t steps = plan.keyTile / (isF32() ? 8 : 16);
-  Value base = sharedAt(
-      b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
-  for (int64_t step = 0; step < steps; ++step) {
-    SmallVector<Values> a;
-    for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-      a.push_back(weights(p, tile, step));
+/// acc += P V, for the operands that `weights` makes of P.
+void AttentionKernel::accumulate(ArrayRef<Values> p, State &state,
+                                 Value stage) {
+  Value base =
+      sharedAt(b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
+  for (int64_t step = 0; step < productSteps(); ++step)
     for (int64_t pair = 0; pair < plan.valueTiles() / 2; ++pair) {
       Values v = valuesOf(base, step, pair);
       for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
         for (int64_t which = 0; which < 2; ++which) {
           size_t at = accIndex(tile, 2 * pair + which);
           Values c(state.acc.begin() + at, state.acc.begin() + at + 4);
-          c = product(a[tile], ArrayRef(v).slice(2 * which, 2), c);
+          c = product(p[step * plan.rowTiles + tile],
+                      ArrayRef(v).slice(2 * which, 2), c);
           llvm::copy(c, state.acc.begin() + at);
         }
     }
-  }
 }
 
 State AttentionKernel::visitKeys(State state) {
@@ -1080,11 +1087,9 @@ State AttentionKernel::visitKeys(State state) {
   carried.push_back(b.i32(0)); // the stage of this tile
   bool hasInfo = spec.bias || spec.score;
   Values results = b.whileLoop(
-      carried,
-      [&](ValueRange arguments) { return arguments[ofState + 4]; },
+      carried, [&](ValueRange arguments) { return arguments[ofState + 4]; },
       [&](ValueRange arguments) {
-        State state =
-            State::from(arguments.take_front(ofState), plan.rowTiles);
+        State state = State::from(arguments.take_front(ofState), plan.rowTiles);
         SmallVector<KeyTile> tiles;
         for (int64_t s = 0; s < stages; ++s)
           tiles.push_back(KeyTile::from(arguments.slice(
@@ -1107,13 +1112,22 @@ State AttentionKernel::visitKeys(State state) {
 
         b.waitForCopies(open);
         b.barrier(); // V and the keys' positions are there, K is free
-        KeyTile next = nextTile(tiles.back());
-        copyKeys(next, stage);
         if (spec.transformsScores())
           s = transform(s);
         s = b.choose(
-            partial, [&] { return mask(s); }, [&] { return s; });
-        Values p = softmax(s, state);
+            partial,
+            [&] {
+              Values masked(s);
+              for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+                mask(masked, tile);
+              return masked;
+            },
+            [&] { return s; });
+        // Rounded at once: half the registers.
+        SmallVector<Values> p = allWeights(softmax(s, state));
+        // Not earlier: the addresses would find no register beside the scores.
+        KeyTile next = nextTile(tiles.back());
+        copyKeys(next, stage);
         Value spare = b.choose(
             partial, [&]() -> Values { return {hasNonFinite(stage)}; },
             [&]() -> Values {
@@ -1147,10 +1161,10 @@ State AttentionKernel::identity() {
 }
 
 Value AttentionKernel::statePointer(Value base, Value index) {
-  Value tile = b.add(b.mul(b.extend(index), plan.headBlocks()),
-                     b.extend(headBlock));
-  Value place = b.add(b.mul(tile, plan.stateFloats() * 4),
-                      b.extend(b.mul(thread, 16)));
+  Value tile =
+      b.add(b.mul(b.extend(index), plan.headBlocks()), b.extend(headBlock));
+  Value place =
+      b.add(b.mul(tile, plan.stateFloats() * 4), b.extend(b.mul(thread, 16)));
   return b.at(base, place);
 }
 
@@ -1171,35 +1185,46 @@ void AttentionKernel::storeState(const State &state, Value pointer) {
   for (int64_t i = 0; i < plan.stateRegisters() / 4; ++i) {
     Value vector = LLVM::PoisonOp::create(b, type);
     for (int64_t j = 0; j < 4; ++j)
-      vector = LLVM::InsertElementOp::create(b, vector, all[4 * i + j],
-                                             b.i32(j));
+      vector =
+          LLVM::InsertElementOp::create(b, vector, all[4 * i + j], b.i32(j));
     b.store(vector, b.at(pointer, b.i64(i * plan.threads() * 16)), 16);
   }
 }
 
-State AttentionKernel::merge(const State &a, const State &other) {
-  State result = identity();
+/// Merges the state at `pointer` into `a`, a few registers at a time.
+State AttentionKernel::merge(State a, Value pointer) {
+  auto type = VectorType::get({4}, b.getF32Type());
+  auto four = [&](int64_t index) {
+    return elementsOf(
+        b,
+        b.load(type, b.at(pointer, b.i64(index * 4 * 4 * plan.threads())), 16));
+  };
+  int64_t accVectors = plan.rowTiles * plan.valueTiles();
+  Values rows;
+  for (int64_t i = 0; i < plan.rowTiles; ++i)
+    rows.append(four(accVectors + i));
+  ArrayRef<Value> otherMax = ArrayRef(rows).take_front(2 * plan.rowTiles);
+  ArrayRef<Value> otherSum = ArrayRef(rows).take_back(2 * plan.rowTiles);
   Value c = b.f32(toBase2());
+  Values mine, theirs;
+  auto merged = [&](Value &x, Value y, size_t row) {
+    x = b.fma(y, theirs[row], b.fmul(x, mine[row]));
+  };
+  for (int64_t row = 0; row < 2 * plan.rowTiles; ++row) {
+    Value max = b.fmax(a.max[row], otherMax[row]), base = guarded(max);
+    mine.push_back(b.exp2(b.fmul(b.fsub(a.max[row], base), c)));
+    theirs.push_back(b.exp2(b.fmul(b.fsub(otherMax[row], base), c)));
+    a.max[row] = max;
+    merged(a.sum[row], otherSum[row], row);
+  }
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-    for (int64_t half = 0; half < 2; ++half) {
-      size_t row = 2 * tile + half;
-      Value max = b.fmax(a.max[row], other.max[row]), base = guarded(max);
-      auto decay = [&](Value of) {
-        return b.exp2(b.fmul(b.fsub(of, base), c));
-      };
-      Value mine = decay(a.max[row]), theirs = decay(other.max[row]);
-      auto merged = [&](Value x, Value y) {
-        return b.fma(y, theirs, b.fmul(x, mine));
-      };
-      result.max[row] = max;
-      result.sum[row] = merged(a.sum[row], other.sum[row]);
-      for (int64_t column = 0; column < plan.valueTiles(); ++column)
-        for (int64_t i = 0; i < 2; ++i) {
-          size_t at = accIndex(tile, column) + 2 * half + i;
-          result.acc[at] = merged(a.acc[at], other.acc[at]);
-        }
+    for (int64_t column = 0; column < plan.valueTiles(); ++column) {
+      size_t at = accIndex(tile, column);
+      Values other = four(at / 4);
+      for (int64_t i = 0; i < 4; ++i)
+        merged(a.acc[at + i], other[i], 2 * tile + i / 2);
     }
-  return result;
+  return a;
 }
 
 //===----------------------------------------------------------------------===//
@@ -1253,8 +1278,8 @@ void AttentionKernel::writeRow(ArrayRef<Value> values, Value row, Value lse) {
 void AttentionKernel::finish(State state) {
   Value sinks = pointerParameter(PARAMETER(sinks));
   Value mean = pointerParameter(PARAMETER(mean));
-  Value hasMean = b.bxor(isNull(mean),
-                         arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  Value hasMean =
+      b.bxor(isNull(mean), arith::ConstantOp::create(b, b.getBoolAttr(true)));
   double weightUnit = std::exp2(weightExponent());
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t half = 0; half < 2; ++half) {
@@ -1268,14 +1293,13 @@ void AttentionKernel::finish(State state) {
       if (!spec.transformsScores())
         max = b.fmul(max, b.f32(spec.scale));
       Values withSink = b.choose(
-          isNull(sinks),
-          [&]() -> Values { return {total, max, b.f32(1)}; },
+          isNull(sinks), [&]() -> Values { return {total, max, b.f32(1)}; },
           [&]() -> Values {
             // Rows without a query read the last one's.
             Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
-            Value sink = b.load(b.getF32Type(),
-                                element(sinks, PARAMETER(sinks_stride), {head},
-                                        sizeof(float)));
+            Value sink =
+                b.load(b.getF32Type(), element(sinks, PARAMETER(sinks_stride),
+                                               {head}, sizeof(float)));
             Value raised = b.fmax(sink, max), base = guarded(raised);
             auto weight = [&](Value x) {
               return b.exp2(b.fmul(b.fsub(x, base), b.f32(kLog2E)));
@@ -1284,20 +1308,18 @@ void AttentionKernel::finish(State state) {
             Value ofSink = b.fmul(weight(sink), b.f32(weightUnit));
             return {b.fma(total, decay, ofSink), raised, decay};
           });
-      Value logarithm =
-          b.fmul(b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))),
-                 b.f32(kLn2));
+      Value logarithm = b.fmul(
+          b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))), b.f32(kLn2));
       Value lse = b.fadd(withSink[1], logarithm);
       // Where nothing was seen acc is 0.
       Value factor = b.fmul(withSink[2], b.reciprocal(withSink[0]));
       bool nan = spec.emptyRows == EmptyRows::NaN;
-      factor =
-          b.select(empty, b.f32(nan ? std::nanf("") : 0.0f), factor);
+      factor = b.select(empty, b.f32(nan ? std::nanf("") : 0.0f), factor);
       Values values;
       for (int64_t column = 0; column < plan.valueTiles(); ++column)
         for (int64_t i = 0; i < 2; ++i)
-          values.push_back(b.fmul(
-              state.acc[accIndex(tile, column) + 2 * half + i], factor));
+          values.push_back(
+              b.fmul(state.acc[accIndex(tile, column) + 2 * half + i], factor));
       if (spec.emptyRows == EmptyRows::Uniform)
         values = b.choose(
             b.band(hasMean, empty),
@@ -1307,10 +1329,10 @@ void AttentionKernel::finish(State state) {
               for (size_t i = 0; i < values.size(); ++i) {
                 Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
                                       b.i32(plan.shape.valueDepth - 1));
-                means.push_back(b.load(
-                    b.getF32Type(),
-                    element(mean, PARAMETER(mean_strides),
-                            {batch, kvHead, column}, sizeof(float))));
+                means.push_back(
+                    b.load(b.getF32Type(),
+                           element(mean, PARAMETER(mean_strides),
+                                   {batch, kvHead, column}, sizeof(float))));
               }
               return means;
             },
@@ -1324,43 +1346,53 @@ void AttentionKernel::finish(State state) {
 //===----------------------------------------------------------------------===//
 
 bool AttentionKernel::build() {
-  decodeItem();
+  decodeItem(/*late=*/false);
+  placeLanes();
+  rangeBegin = itemField(ITEM(range_begin));
+  rangeEnd = itemField(ITEM(range_end));
   Value fresh = b.notEqual(itemField(ITEM(fresh)), b.i32(0));
-  Value states = pointerParameter(PARAMETER(states)),
-        partials = pointerParameter(PARAMETER(partials));
-  Value tileState = statePointer(states, itemField(ITEM(tile)));
-  State state = State::from(
-      b.choose(
-          fresh, [&] { return identity().flat(); },
-          [&] { return loadState(tileState).flat(); }),
-      plan.rowTiles);
+  // Computed where it is used, as are the other places of the item: none of
+  // them should take registers while the keys are visited.
+  auto tileState = [&] {
+    return statePointer(pointerParameter(PARAMETER(states)),
+                        itemField(ITEM(tile)));
+  };
+  State state = State::from(b.choose(
+                                fresh, [&] { return identity().flat(); },
+                                [&] { return loadState(tileState()).flat(); }),
+                            plan.rowTiles);
+  state = State::from(b.choose(
+                          b.less(rangeBegin, rangeEnd),
+                          [&] {
+                            loadQueries();
+                            storeRowInfo();
+                            return visitKeys(state).flat();
+                          },
+                          [&] { return state.flat(); }),
+                      plan.rowTiles);
   state = State::from(
-      b.choose(
-          b.less(rangeBegin, rangeEnd),
-          [&] {
-            loadQueries();
-            storeRowInfo();
-            return visitKeys(state).flat();
-          },
-          [&] { return state.flat(); }),
-      plan.rowTiles);
-  state = State::from(
-      b.loop(itemField(ITEM(merge_begin)), itemField(ITEM(merge_end)), b.i32(1),
-             state.flat(),
+      b.loop(itemField(ITEM(merge_begin), /*late=*/true),
+             itemField(ITEM(merge_end), /*late=*/true), b.i32(1), state.flat(),
              [&](Value index, ValueRange carried) {
-               State other = loadState(statePointer(partials, index));
+               Value other =
+                   statePointer(pointerParameter(PARAMETER(partials)), index);
                return merge(State::from(carried, plan.rowTiles), other).flat();
              }),
       plan.rowTiles);
-  Value target = itemField(ITEM(target));
+  // What follows is read again: nothing is kept for it meanwhile.
+  NVVM::SyncWarpOp::create(b, b.i32(-1));
+  decodeItem(/*late=*/true);
+  Value target = itemField(ITEM(target), /*late=*/true);
   b.branch(
       b.equal(target, b.i32(RING_TARGET_RESULT)), [&] { finish(state); },
       [&] {
         Value isState = b.equal(target, b.i32(RING_TARGET_STATE));
-        Value partial = statePointer(
-            partials, b.select(isState, b.i32(0), target));
-        Value pointer = LLVM::SelectOp::create(b, isState, tileState, partial);
-        storeState(state, pointer);
+        Value base = LLVM::SelectOp::create(
+            b, isState, pointerParameter(PARAMETER(states)),
+            pointerParameter(PARAMETER(partials)));
+        Value index =
+            b.select(isState, itemField(ITEM(tile), /*late=*/true), target);
+        storeState(state, statePointer(base, index));
       });
   LLVM::ReturnOp::create(b, ValueRange());
   return !score.failed();

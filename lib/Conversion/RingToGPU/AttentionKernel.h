@@ -21,12 +21,12 @@ namespace mlir::ring {
 /// at run time.
 struct AttentionKernelSpec {
   GPUTilePlan plan;
-  Type element;      ///< of query, key and value: f16, bf16 or f32
-  Type out;          ///< element type of the result
-  Type bias;         ///< element type, null: none
+  Type element; ///< of query, key and value: f16, bf16 or f32
+  Type out;     ///< element type of the result
+  Type bias;    ///< element type, null: none
   float scale;
   std::optional<float> softcap;
-  Region *score;     ///< null: none
+  Region *score; ///< null: none
   EmptyRows emptyRows;
 
   /// More than a scale is done to the scores; a negative scale counts, since a

@@ -108,8 +108,7 @@ Value DeviceBuilder::widen(Value x) {
   // bf16 are the upper bits of f32.
   if (x.getType().isBF16()) {
     Value half = arith::BitcastOp::create(*this, getI16Type(), x);
-    return fromBits(
-        shl(arith::ExtUIOp::create(*this, getI32Type(), half), 16));
+    return fromBits(shl(arith::ExtUIOp::create(*this, getI32Type(), half), 16));
   }
   return arith::ExtFOp::create(*this, getF32Type(), x);
 }
@@ -307,6 +306,6 @@ Value DeviceBuilder::pack(Product product, Value lower, Value upper) {
 }
 
 Value DeviceBuilder::toTF32(Value x) {
-  return NVVM::ConvertFloatToTF32Op::create(
-      *this, getI32Type(), x, NVVM::FPRoundingMode::RNA);
+  return NVVM::ConvertFloatToTF32Op::create(*this, getI32Type(), x,
+                                            NVVM::FPRoundingMode::RNA);
 }

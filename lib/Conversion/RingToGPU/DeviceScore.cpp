@@ -25,8 +25,8 @@ DeviceScore::DeviceScore(Region *region, DeviceBuilder &b)
 
 Value DeviceScore::captureField(Value captures, int64_t capture, size_t offset,
                                 Type type) {
-  return b.load(type, b.at(captures, b.i64(capture * sizeof(ring_tensor) +
-                                           offset)));
+  return b.load(type,
+                b.at(captures, b.i64(capture * sizeof(ring_tensor) + offset)));
 }
 
 /// In the machine's type for `type`: index is 64 bits wide, an i1 a byte.
@@ -50,12 +50,11 @@ Value DeviceScore::loadFrom(Operation &op, int64_t capture,
                             b.globalPointer());
   Value offset = b.i64(0);
   for (auto [dim, index] : llvm::enumerate(load.getIndices())) {
-    Value stride = captureField(captures, capture,
-                                offsetof(ring_tensor, strides) +
-                                    dim * sizeof(int64_t),
-                                b.getI64Type());
-    Value place = arith::IndexCastOp::create(b, b.getI64Type(),
-                                             mapping.lookup(index));
+    Value stride = captureField(
+        captures, capture,
+        offsetof(ring_tensor, strides) + dim * sizeof(int64_t), b.getI64Type());
+    Value place =
+        arith::IndexCastOp::create(b, b.getI64Type(), mapping.lookup(index));
     offset = b.add(offset, b.mul(place, stride));
   }
   int64_t bytes = llvm::divideCeil(stored.getIntOrFloatBitWidth(), 8);
@@ -68,18 +67,17 @@ Value DeviceScore::apply(Value x, Value batch, Value head, Value queryPosition,
   Block &block = region->front();
   IRMapping mapping;
   mapping.map(block.getArgument(0), x);
-  for (auto [argument, value] : llvm::zip(
-           block.getArguments().drop_front(),
-           ValueRange{batch, head, queryPosition, keyPosition}))
-    mapping.map(argument, Value(arith::IndexCastOp::create(
-                              b, b.getIndexType(), value)));
+  Value indices[] = {batch, head, queryPosition, keyPosition};
+  for (auto [argument, value] :
+       llvm::zip_equal(block.getArguments().drop_front(), indices))
+    mapping.map(argument,
+                Value(arith::IndexCastOp::create(b, b.getIndexType(), value)));
   cloneScoreConstants(b, *region, mapping);
   for (auto [index, value] : llvm::enumerate(captured)) {
     if (isa<MemRefType>(value.getType()))
       continue;
-    Value data =
-        captureField(captures, index, offsetof(ring_tensor, data),
-                     b.globalPointer());
+    Value data = captureField(captures, index, offsetof(ring_tensor, data),
+                              b.globalPointer());
     Type type = value.getType();
     mapping.map(value, fromStored(b, b.load(storedType(b, type), data), type));
   }

@@ -55,12 +55,12 @@ void ExpandDeviceMathPass::runOnOperation() {
     if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
         hasInstructions(op))
       return WalkResult::advance();
-    refuse(op, op->getName().getStringRef(),
-           "on " + [&] {
-             std::string text;
-             llvm::raw_string_ostream(text) << op->getOperand(0).getType();
-             return text;
-           }() + " by ring-expand-device-math: a GPU has no instruction for it");
+    refuse(
+        op, op->getName().getStringRef(), "on " + [&] {
+          std::string text;
+          llvm::raw_string_ostream(text) << op->getOperand(0).getType();
+          return text;
+        }() + " by ring-expand-device-math: a GPU has no instruction for it");
     return WalkResult::interrupt();
   });
   if (result.wasInterrupted())

@@ -104,8 +104,7 @@ static FailureOr<Attention> collect(FinalizeOp finalize) {
 /// only.
 static bool areAlike(OnlineAttentionOp a, OnlineAttentionOp b) {
   auto same = [](std::optional<APFloat> x, std::optional<APFloat> y) {
-    return x.has_value() == y.has_value() &&
-           (!x || x->bitwiseIsEqual(*y));
+    return x.has_value() == y.has_value() && (!x || x->bitwiseIsEqual(*y));
   };
   return a.getQuery() == b.getQuery() && a.getBias() == b.getBias() &&
          a.getScale().bitwiseIsEqual(b.getScale()) &&
@@ -150,8 +149,8 @@ static Value isLast(OnlineAttentionOp op, Attention &attention) {
 
 static MemRefType dynamicLayout(MemRefType type) {
   SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
-  auto layout = StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic,
-                                       strides);
+  auto layout =
+      StridedLayoutAttr::get(type.getContext(), ShapedType::kDynamic, strides);
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
 }
 
@@ -194,8 +193,7 @@ private:
       b.setInsertionPointToStart(&function.front());
     else
       b.setInsertionPointAfterValue(value);
-    Value result =
-        OpTy::create(b, value.getLoc(), dynamicLayout(type), value);
+    Value result = OpTy::create(b, value.getLoc(), dynamicLayout(type), value);
     return values[value] = result;
   }
 
@@ -227,8 +225,8 @@ LogicalResult DeviceTensors::replaceTravelling() {
       Value replacement = device;
       if (replacement.getType() != value.getType()) {
         OpBuilder b(use->getOwner());
-        replacement = memref::CastOp::create(b, value.getLoc(),
-                                             value.getType(), device);
+        replacement =
+            memref::CastOp::create(b, value.getLoc(), value.getType(), device);
       }
       use->set(replacement);
     }
@@ -273,8 +271,7 @@ ConvertRingToGPUPass::kernelFor(Attention &attention) {
   if (std::optional<APFloat> softcap = op.getSoftcap())
     spec.softcap = softcap->convertToFloat();
   spec.score = op.hasScore() ? &op.getScore() : nullptr;
-  spec.emptyRows =
-      attention.finalize.getEmptyRows().value_or(EmptyRows::Zero);
+  spec.emptyRows = attention.finalize.getEmptyRows().value_or(EmptyRows::Zero);
   shape->transformsScores = spec.transformsScores();
   shape->hasScoreRegion = spec.score != nullptr;
 

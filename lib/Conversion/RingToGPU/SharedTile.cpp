@@ -10,6 +10,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+
 using namespace mlir::ring;
 
 SharedTile::SharedTile(int64_t rows, int64_t columns, int64_t elementBytes)
@@ -17,28 +19,27 @@ SharedTile::SharedTile(int64_t rows, int64_t columns, int64_t elementBytes)
       chunkCount(llvm::alignTo(
           llvm::divideCeil(columns * elementBytes, kChunkBytes), 2)) {}
 
-int64_t SharedTile::panelChunks(int64_t chunk) const {
-  int64_t rest = chunkCount - chunk / kPanelChunks * kPanelChunks;
-  return rest >= kPanelChunks ? kPanelChunks : llvm::PowerOf2Ceil(rest);
+/// Of 128 bytes: all banks once.
+static constexpr int64_t kBankChunks = 8;
+
+int64_t SharedTile::panelChunks() const {
+  return std::min(kBankChunks, chunkCount & -chunkCount);
 }
 
-int64_t SharedTile::panelOffset(int64_t chunk) const {
-  return chunk / kPanelChunks * kPanelChunks * kChunkBytes * rowCount;
+int64_t SharedTile::panelBytes() const {
+  int64_t bytes = rowCount * panelRowBytes();
+  return panelChunks() == kBankChunks ? bytes : bytes + panelRowBytes();
 }
 
-int64_t SharedTile::bytes() const {
-  int64_t last = chunkCount - 1;
-  return panelOffset(last) + panelChunks(last) * kChunkBytes * rowCount;
-}
-
-int64_t SharedTile::swizzleShift(int64_t panelChunks) {
+int64_t SharedTile::swizzleShift() const {
   // Rows that share 128 bytes get the same number.
-  return llvm::Log2_64(kPanelChunks / panelChunks);
+  return llvm::Log2_64(kBankChunks / panelChunks());
 }
 
 int64_t SharedTile::offset(int64_t row, int64_t chunk) const {
-  int64_t width = panelChunks(chunk);
-  int64_t permuted = (chunk % kPanelChunks) ^
-                     ((row >> swizzleShift(width)) & swizzleMask(width));
-  return panelOffset(chunk) + (row * width + permuted) * kChunkBytes;
+  int64_t width = panelChunks();
+  int64_t permuted =
+      (chunk % width) ^ ((row >> swizzleShift()) & swizzleMask());
+  return chunk / width * panelBytes() + row * panelRowBytes() +
+         permuted * kChunkBytes;
 }

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Rows of 16-byte chunks. They lie in panels of up to 8 chunks (128 bytes, all
-// banks of shared memory once), and within a row of a panel the chunks are
-// permuted by exclusive or with a number of the row. Eight consecutive rows of
-// one chunk column, which is what ldmatrix reads at a time, are then in eight
-// different groups of four banks; so are the rows that one cp.async of a warp
-// writes.
+// Rows of 16-byte chunks. They lie in panels of 8, 4 or 2 chunks, and within a
+// row of a panel the chunks are permuted by exclusive or with a number of the
+// row. Eight consecutive rows of one chunk column, which is what ldmatrix reads
+// at a time, are then in eight different groups of four banks. Narrow panels
+// begin where the last one's row would have ended, so that the chunks of one
+// row, which consecutive lanes write, are in different banks too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,6 @@ namespace mlir::ring {
 class SharedTile {
 public:
   static constexpr int64_t kChunkBytes = 16;
-  static constexpr int64_t kPanelChunks = 8;
 
   /// `rows` (a multiple of 8) of `columns` elements, rounded up to whole pairs
   /// of chunks: what one step of a matrix product takes.
@@ -34,16 +33,15 @@ public:
   int64_t rows() const { return rowCount; }
   /// Chunks of a row, a multiple of 2.
   int64_t chunks() const { return chunkCount; }
-  int64_t bytes() const;
+  int64_t bytes() const { return chunkCount / panelChunks() * panelBytes(); }
 
-  /// Chunks of a row of the panel that holds `chunk`: 8, or 2 or 4 in the last.
-  int64_t panelChunks(int64_t chunk) const;
-  /// Offset of the panel that holds `chunk`.
-  int64_t panelOffset(int64_t chunk) const;
-  /// What the chunks of a row are permuted by, in a panel of so many chunks:
-  /// (row >> shift) & mask.
-  static int64_t swizzleShift(int64_t panelChunks);
-  static int64_t swizzleMask(int64_t panelChunks) { return panelChunks - 1; }
+  /// Chunks of a row of a panel: 8, or the power of two that divides theirs.
+  int64_t panelChunks() const;
+  int64_t panelRowBytes() const { return panelChunks() * kChunkBytes; }
+  int64_t panelBytes() const;
+  /// A row's chunks are permuted by (row >> swizzleShift) & swizzleMask.
+  int64_t swizzleShift() const;
+  int64_t swizzleMask() const { return panelChunks() - 1; }
 
   /// Byte offset of chunk `chunk` of row `row`.
   int64_t offset(int64_t row, int64_t chunk) const;

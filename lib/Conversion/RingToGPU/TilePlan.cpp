@@ -21,7 +21,7 @@ std::optional<ChipLimits> ChipLimits::of(llvm::StringRef chip) {
   // Capability": shared memory of a block is 1 KiB less than what a
   // multiprocessor can give.
   auto withShared = [](int64_t kilobytes) {
-    return ChipLimits{(kilobytes - 1) << 10, kilobytes << 10, 255, 65536};
+    return ChipLimits{(kilobytes - 1) << 10, kilobytes << 10, 65536};
   };
   return llvm::StringSwitch<std::optional<ChipLimits>>(chip)
       .Cases({"sm_80", "sm_87"}, withShared(164))
@@ -40,7 +40,8 @@ int64_t GPUTilePlan::registers() const {
   int64_t accumulators = 4 * rowTiles * (valueTiles() + scoreTiles());
   int64_t rowState = 4 * rowTiles;
   int64_t fragments = (shape.elementBytes == 4 ? 2 : 1) * 4 * (rowTiles + 1);
-  int64_t rest = 36 + (shape.transformsScores ? 16 : 0);
+  // With several stages addresses in shared memory change from tile to tile.
+  int64_t rest = 36 + 40 * (stages - 1) + (shape.transformsScores ? 16 : 0);
   return accumulators + rowState + fragments + rest;
 }
 
@@ -50,7 +51,7 @@ std::string GPUTilePlan::describe() const {
          number(keyTile) + " keys, " + number(warps) + " warps of " +
          number(16 * rowTiles) + " rows, " + number(stages) + " stages, " +
          number(sharedBytes()) + " bytes of shared memory, about " +
-         number(registers()) + " registers";
+         number(registers()) + " of " + number(kMostRegisters) + " registers";
 }
 
 /// Heads of a group that share a tile: the most that leave at most an eighth of
@@ -72,27 +73,28 @@ std::optional<GPUTilePlan> mlir::ring::planTiles(const AttentionShape &shape,
   // multiprocessor holds two blocks (one waits, one works), the key tile is
   // long (the accumulators are rescaled once a tile).
   auto worth = [&](const GPUTilePlan &plan) {
-    int64_t blocks = std::min(
-        limits.multiprocessorSharedBytes / (plan.sharedBytes() + 1024),
-        limits.multiprocessorRegisters /
-            (plan.threads() * std::min<int64_t>(plan.registers(), 255)));
+    int64_t blocks =
+        std::min(limits.multiprocessorSharedBytes / (plan.sharedBytes() + 1024),
+                 limits.multiprocessorRegisters /
+                     (plan.threads() * GPUTilePlan::kMostRegisters));
     return std::tuple(plan.rowTiles, std::min<int64_t>(blocks * plan.warps, 8),
                       std::min<int64_t>(plan.keyTile, 64), plan.stages,
                       -plan.warps);
   };
   for (int64_t rowTiles : {2, 1}) {
-    // The code for a score region is repeated for each score of a thread.
-    if (shape.hasScoreRegion && rowTiles > 1)
+    // The code for a score region is repeated for each score of a thread, and
+    // products of f32 are six times the code.
+    if ((shape.hasScoreRegion || shape.elementBytes == 4) && rowTiles > 1)
       continue;
     for (int64_t keyTile : {64, 32, 16}) {
-      if (shape.hasScoreRegion && keyTile > 32)
+      if ((shape.hasScoreRegion || shape.elementBytes == 4) && keyTile > 32)
         continue;
       for (int64_t stages : {2, 1}) {
         GPUTilePlan plan{shape, /*warps=*/4, rowTiles, keyTile, stages, 1};
         plan.pack = headsOfATile(shape, plan.rows());
         smallest = plan;
         if (plan.sharedBytes() > limits.sharedBytes ||
-            plan.registers() > limits.registers)
+            plan.registers() > GPUTilePlan::kMostRegisters)
           continue;
         if (!best || worth(plan) > worth(*best))
           best = plan;
@@ -102,6 +104,6 @@ std::optional<GPUTilePlan> mlir::ring::planTiles(const AttentionShape &shape,
   if (!best)
     why = "the smallest tiles (" + smallest->describe() + ") exceed " +
           std::to_string(limits.sharedBytes) + " bytes of shared memory or " +
-          std::to_string(limits.registers) + " registers";
+          std::to_string(GPUTilePlan::kMostRegisters) + " registers";
   return best;
 }

@@ -26,9 +26,8 @@ namespace mlir::ring {
 
 /// What a thread block may have.
 struct ChipLimits {
-  int64_t sharedBytes;     ///< dynamic, of a block
+  int64_t sharedBytes; ///< dynamic, of a block
   int64_t multiprocessorSharedBytes;
-  int64_t registers;       ///< of a thread
   int64_t multiprocessorRegisters;
 
   /// Nothing for a chip that no kernel is made for.
@@ -75,7 +74,9 @@ struct GPUTilePlan {
   // Shared memory, in this order.
   int64_t queriesOffset() const { return 0; }
   int64_t keysOffset() const { return queries().bytes(); }
-  int64_t valuesOffset() const { return keysOffset() + stages * keys().bytes(); }
+  int64_t valuesOffset() const {
+    return keysOffset() + stages * keys().bytes();
+  }
   /// Per row of the tile: lower, upper, segment id, position (i32 each).
   int64_t rowInfoOffset() const {
     return valuesOffset() + stages * values().bytes();
@@ -86,13 +87,14 @@ struct GPUTilePlan {
 
   /// Of one tile: per thread the accumulators and, of each of its rows, maximum
   /// and sum.
-  int64_t stateRegisters() const {
-    return rowTiles * (4 * valueTiles() + 4);
-  }
+  int64_t stateRegisters() const { return rowTiles * (4 * valueTiles() + 4); }
   int64_t stateFloats() const { return stateRegisters() * threads(); }
 
-  /// Registers that a thread is expected to need.
+  /// Registers that a thread is expected to need. ptxas uses what there is to
+  /// overlap more, so this only says what fits without spilling.
   int64_t registers() const;
+  /// Of a thread, whatever the chip.
+  static constexpr int64_t kMostRegisters = 255;
 
   /// "queries 64 x heads 2, keys 64, 4 warps of 32 rows, ..."
   std::string describe() const;

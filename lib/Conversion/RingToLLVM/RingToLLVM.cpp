@@ -131,8 +131,8 @@ void FunctionLowering::addContextAndStatus() {
   b.setInsertionPointToEnd(b.exitBlock());
   Value status = b.exitBlock()->getArgument(0);
   if (usesDevice())
-    status = b.call("ring_device_finish", b.getI32Type(),
-                    {b.context(), status});
+    status =
+        b.call("ring_device_finish", b.getI32Type(), {b.context(), status});
   if (!isLocal())
     status = b.call(isRank() ? "ring_end" : "ring_host_end", b.getI32Type(),
                     {b.context(), status});
@@ -402,9 +402,8 @@ LogicalResult FunctionLowering::lower(DeviceHostCopyOp op) {
 }
 
 Value FunctionLowering::structOf(ValueRange fields) {
-  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                               SmallVector<Type>(
-                                                   fields.getTypes()));
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(fields.getTypes()));
   Value content = LLVM::PoisonOp::create(b, type);
   for (auto [index, field] : llvm::enumerate(fields))
     content = LLVM::InsertValueOp::create(b, content, field,
@@ -441,8 +440,8 @@ LogicalResult FunctionLowering::lower(DeviceAttentionOp op) {
   std::pair<Value, int64_t> images =
       this->images(op.getKernel().getRootReference());
   Value kernel = structOf(
-      {b.string(op.getKernel().getLeafReference().getValue()),
-       images.first, b.i32(images.second), b.i32(op.getThreads()), b.i32(op.getSharedBytes()),
+      {b.string(op.getKernel().getLeafReference().getValue()), images.first,
+       b.i32(images.second), b.i32(op.getThreads()), b.i32(op.getSharedBytes()),
        b.i32(op.getQueryTile()), b.i32(op.getKeyTile()), b.i32(op.getHeads()),
        b.i32(op.getHeadBlocks()), b.i32(op.getStateFloats())});
   auto tensor = [&](Value memref) {
@@ -622,8 +621,8 @@ LogicalResult FunctionLowering::lower(HostRunOp op) {
                              body.getArgument(0));
   Value device;
   if (op->hasAttr(kDeviceCalleeAttrName))
-    device = runtime.call("ring_device", runtime.getI32Type(),
-                          body.getArgument(0));
+    device =
+        runtime.call("ring_device", runtime.getI32Type(), body.getArgument(0));
   if (runtime.hasClash())
     return failure();
   inner.setInsertionPointToEnd(&body.front());
@@ -712,7 +711,8 @@ LogicalResult FunctionLowering::lower(Operation *op) {
             PermuteWaitOp, ParallelCallOp, RanksOp, HostScatterOp, HostGatherOp,
             HostRunOp, mlir::ring::CallOp, TablesOp, PaddedSizeOp,
             RequireEqualOp, DeviceImportOp, DeviceExportOp, DeviceHostCopyOp,
-            DeviceAttentionOp, DeviceRoundOp>([&](auto typed) { return lower(typed); })
+            DeviceAttentionOp, DeviceRoundOp>(
+          [&](auto typed) { return lower(typed); })
       .DefaultUnreachable("functionsToLower has let it through");
 }
 
@@ -751,8 +751,7 @@ void ConvertRingToLLVMPass::runOnOperation() {
     if (failed(FunctionLowering(function, types, items).run()))
       return signalPassFailure();
   // What the program keeps of it are the images.
-  for (auto binary :
-       llvm::make_early_inc_range(module.getOps<gpu::BinaryOp>()))
+  for (auto binary : llvm::make_early_inc_range(module.getOps<gpu::BinaryOp>()))
     if (SymbolTable::symbolKnownUseEmpty(binary, module))
       binary.erase();
   for (auto grid : llvm::make_early_inc_range(module.getOps<shard::GridOp>()))

@@ -26,7 +26,8 @@ void mlir::ring::populateKernels(OpPassManager &pm, const GPUOptions &options) {
   convert.mixed = options.mixed;
   pm.addPass(createConvertRingToGPUPass(convert));
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
-  kernels.addPass(createCanonicalizerPass());
+  // Not canonicalized before: patterns of scf take seconds where ops have a
+  // hundred results.
   kernels.addPass(createCSEPass());
   kernels.addPass(createExpandDeviceMathPass());
   kernels.addPass(createSCFToControlFlowPass());

@@ -57,9 +57,9 @@ static Expected<std::string> run(StringRef program, ArrayRef<StringRef> flags,
                                           StringRef(output.path)};
   std::string message;
   constexpr unsigned kSeconds = 120;
-  status = sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt,
-                               redirects, kSeconds, /*MemoryLimit=*/0,
-                               &message);
+  status =
+      sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt, redirects,
+                          kSeconds, /*MemoryLimit=*/0, &message);
   if (status < 0)
     return ptxasError("cannot run '" + program + "': " + message);
   auto buffer = MemoryBuffer::getFile(output.path);
@@ -114,8 +114,8 @@ Expected<Ptxas> Ptxas::find(StringRef option) {
     ptxas.path = locate();
   if (ptxas.path.empty())
     return ptxasError("no ptxas: not in PATH, RING_PTXAS is not set, and no "
-                   "Python package nvidia-cuda-nvcc in the virtual "
-                   "environment");
+                      "Python package nvidia-cuda-nvcc in the virtual "
+                      "environment");
   int status;
   Expected<std::string> text = run(ptxas.path, {"--version"}, status);
   if (!text)
@@ -124,8 +124,9 @@ Expected<Ptxas> Ptxas::find(StringRef option) {
   StringRef release = StringRef(*text).split("release ").second;
   ptxas.version = release.split(',').first.str();
   if (status != 0 || ptxas.version.empty() || ptxas.version.size() > 16)
-    return ptxasError("'" + ptxas.path + "' is no ptxas: --version says nothing "
-                                      "of a release");
+    return ptxasError("'" + ptxas.path +
+                      "' is no ptxas: --version says nothing "
+                      "of a release");
   return ptxas;
 }
 

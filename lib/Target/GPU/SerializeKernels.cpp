@@ -81,8 +81,8 @@ FailureOr<Attribute> SerializeKernelsPass::image(gpu::GPUModuleOp kernels,
     llvm::raw_string_ostream os(bytecode);
     if (failed(writeBytecodeToFile(kernels, os)))
       return kernels.emitError("cannot be written as bytecode");
-    return Attribute(object(target, format, gpu::CompilationTarget::Offload,
-                            bytecode));
+    return Attribute(
+        object(target, format, gpu::CompilationTarget::Offload, bytecode));
   }
   FailureOr<std::string> ptx = ptxOf(kernels, target);
   if (failed(ptx))
@@ -140,8 +140,8 @@ void SerializeKernelsPass::runOnOperation() {
           << format << "', expected vgpu, ptx or cubin";
       return signalPassFailure();
     }
-  for (auto kernels : llvm::make_early_inc_range(
-           getOperation().getOps<gpu::GPUModuleOp>()))
+  for (auto kernels :
+       llvm::make_early_inc_range(getOperation().getOps<gpu::GPUModuleOp>()))
     if (failed(serialize(kernels)))
       return signalPassFailure();
 }

@@ -11,10 +11,10 @@
 
 #include "llvm/Support/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <algorithm>
 #include <string>
 #include <vector>
 

@@ -171,6 +171,15 @@ LogicalResult RingDialect::verifyOperationAttribute(Operation *op,
              << op->getName() << "', expected a string on a function";
     return success();
   }
+  if (attr.getName() == kDeviceCalleeAttrName) {
+    if (!isa<HostRunOp, mlir::ring::CallOp>(op) ||
+        !isa<FlatSymbolRefAttr>(attr.getValue()))
+      return op->emitError()
+             << kDeviceCalleeAttrName << " is " << attr.getValue() << " on '"
+             << op->getName()
+             << "', expected a function, on what runs rank functions";
+    return success();
+  }
   return op->emitError() << "unknown attribute '" << attr.getName().getValue()
                          << "' of the ring dialect";
 }

@@ -58,3 +58,8 @@ func.func private @misspelt() attributes {ring.laoyut = #ring.layout<zigzag>}
 
 // expected-error @+1 {{unknown attribute `maks` in dialect `ring`}}
 func.func private @misspelt_attribute() attributes {mask = #ring.maks<causal>}
+
+// -----
+
+// expected-error @+1 {{ring.device_callee is @f on 'builtin.module', expected a function, on what runs rank functions}}
+module attributes {ring.device_callee = @f} {}
