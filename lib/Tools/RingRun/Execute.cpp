@@ -57,6 +57,7 @@ llvm::Expected<HostPointer> makeHost(const Program &program,
   std::string devices = options.devices.spelling();
   host.devices = devices.c_str();
   host.transport = options.transport.c_str();
+  host.graph = options.graph;
   // The virtual GPU is what the kernels have been made for.
   if (options.devices.any("vgpu"))
     setenv("RING_VGPU_CHIP", options.devices.chip.c_str(), /*overwrite=*/1);

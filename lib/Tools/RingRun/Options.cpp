@@ -56,6 +56,11 @@ struct Flags {
   cl::opt<std::string> transport{"transport",
                                  cl::desc("threads or nccl (GPUs)"),
                                  cl::init("threads"), cl::cat(category)};
+  cl::opt<bool> graph{
+      "graph",
+      cl::desc("with --repeat: replay the rounds as one CUDA graph from the "
+               "third run on (--transport nccl)"),
+      cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas",
       cl::desc("NVIDIA's assembler (default: RING_PTXAS, PATH, or the Python "
@@ -190,6 +195,7 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
   options.entry = flags.entry;
   options.variant = flags.variant;
   options.ptxas = flags.ptxas;
+  options.graph = flags.graph;
   options.transport = flags.transport;
   options.cpu = flags.cpu;
   options.prefetchDistance = flags.prefetchDistance;

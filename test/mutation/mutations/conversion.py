@@ -156,8 +156,8 @@ MUTATIONS = [
         "calls-local-status",
         "the status of a called rank function is not looked at",
         CALLS,
-        "b.check(call.getResult(0));\n  op.erase();",
-        "op.erase();",
+        "b.check(callRankFunction(b,",
+        "static_cast<void>(callRankFunction(b,",
         conversion_test("local"),
     ),
     Mutation(

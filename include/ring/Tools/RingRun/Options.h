@@ -48,7 +48,7 @@ struct RunOptions {
   double deadline = 60;
   NumberedFiles inputs, outputs, expected;
   std::optional<uint64_t> random;
-  bool check = false, verifyEach = false, json = false;
+  bool check = false, verifyEach = false, json = false, graph = false;
   double atol = 1e-5, rtol = 1e-5;
   int64_t repeat = 1;
   std::string trace, object;
