@@ -20,12 +20,20 @@ MUTATIONS = [
         tests("MachineFault.SharedNotWritten"),
     ),
     Mutation(
-        "vgpu-pending-copy-read",
-        "what a cp.async has yet to write may be read",
+        "vgpu-pending-copy-overwritten",
+        "what a cp.async has yet to write may be written by others",
         SHARED,
         "isUnknown |= state[cell] & Pending;",
         "isUnknown |= 0;",
-        tests("MachineFault.Async*"),
+        tests("MachineFault.AsyncCopyOverwrites"),
+    ),
+    Mutation(
+        "vgpu-pending-copy-unnamed",
+        "a read of what a cp.async has yet to write passes for one of unwritten memory",
+        SHARED,
+        'if (state & Pending) {\n    why = "reads "',
+        'if (false) {\n    why = "reads "',
+        tests("MachineFault.AsyncCopyNotWaitedFor"),
     ),
     Mutation(
         "vgpu-copy-arrives-early",
@@ -65,7 +73,7 @@ MUTATIONS = [
         SHARED,
         "known[warp][other] = std::max(known[warp][other], clock[other]);",
         "known[warp][other] = epochs[other] - 1;",
-        tests("MachineFault.*:MachineBlock.*"),
+        tests("MachineFault.BarrierOfOthersOrdersNothing"),
     ),
     Mutation(
         "vgpu-returned-lanes-forgotten",

@@ -346,19 +346,24 @@ TEST(MachineFault, RaceOfTwoWrites) {
           "wrote"});
 }
 
-// Barriers of two warps leave a third one out.
+// Barriers of two warps leave a third one out: neither does it learn what they
+// did, nor they what it did, though it has synchronised its own lanes since.
 TEST(MachineFault, BarrierOfOthersOrdersNothing) {
-  auto body = [](const std::string &reader) {
+  auto body = [](const std::string &first, const std::string &reader) {
     return constant("pair", 64) + constant("id", 5) +
-           onlyIf("a", "llvm.icmp \"eq\" %w, %zero : i32", kStoreMe) +
-           onlyIf("b", "llvm.icmp \"ult\" %w, %two : i32",
+           onlyIf("a", "llvm.icmp \"eq\" %w, %zero : i32",
+                  kStoreMe + kSyncWarp) +
+           "%inPair = llvm.sub %w, %" + first + " : i32\n" +
+           onlyIf("b", "llvm.icmp \"ult\" %inPair, %two : i32",
                   "nvvm.barrier id = %id number_of_threads = %pair\n") +
            onlyIf("c", "llvm.icmp \"eq\" %w, %" + reader + " : i32",
                   "%x = llvm.load %s : !llvm.ptr<3> -> i32\n");
   };
-  EXPECT_EQ(report(body("one"), 96), "");
-  expect(report(body("two"), 96),
+  EXPECT_EQ(report(body("zero", "one"), 96), "");
+  expect(report(body("zero", "two"), 96),
          {"thread 64: race: reads shared memory at offset 0, which thread 0"});
+  expect(report(body("one", "one"), 96),
+         {"thread 32: race: reads shared memory at offset 0, which thread 0"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -409,6 +414,9 @@ TEST(MachineFault, AsyncCopyOverwrites) {
          {"overwrites shared memory at offset 0, which a cp.async of thread 0 "
           "has yet to write"});
   expect(report(copy + kCommit + kStoreMe, 1),
+         {"writes shared memory at offset 0, which a cp.async of thread 0 has "
+          "yet to write"});
+  expect(report(copy + kCommit + "nvvm.barrier0\n" + kStoreMe, 1),
          {"writes shared memory at offset 0, which a cp.async of thread 0 has "
           "yet to write"});
   EXPECT_EQ(report(copy + kCommit + kWait + copy, 1), "");

@@ -156,7 +156,8 @@ void Assembler::findLifetimes() {
         touch(reg, place);
       ++place;
     }
-    for (unsigned reg : liveOut(label).set_bits())
+    const llvm::BitVector out = liveOut(label);
+    for (unsigned reg : out.set_bits())
       touch(reg, place - 1);
   }
 }

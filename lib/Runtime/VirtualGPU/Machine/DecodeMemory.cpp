@@ -11,6 +11,7 @@
 #include "Decoder.h"
 #include "Handlers.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
