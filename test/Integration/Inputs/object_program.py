@@ -30,6 +30,10 @@ class HostOptions(ctypes.Structure):
         ("threads", ctypes.c_int32),
         ("deadline", ctypes.c_double),
         ("trace", ctypes.c_int32),
+        ("devices", ctypes.c_char_p),
+        ("transport", ctypes.c_char_p),
+        ("sm_margin", ctypes.c_int32),
+        ("graph", ctypes.c_int32),
     ]
 
 
