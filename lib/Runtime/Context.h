@@ -35,7 +35,7 @@ struct OpenTransfer {
 struct RankCounters {
   int64_t transfers = 0;
   int64_t bytesSent = 0;
-  int64_t buffersAllocated = 0;
+  int64_t buffersAllocated = 0; ///< the most of a program
   int64_t slotsInFlight = 0;
   std::atomic<int64_t> launches{0}; ///< also from within a parallel_for body
 };
@@ -71,8 +71,9 @@ struct ring_context {
   std::unique_ptr<ring::runtime::Transport> transport;
   enum class Stage { Created, Running, Ended } stage = Stage::Created;
   ring_status status = RING_OK;
-  int64_t round = -1; ///< the last one launched
-  int64_t issued = 0; ///< transfers started in this run
+  int64_t round = -1;        ///< the last one launched
+  int64_t issued = 0;        ///< transfers started in this run
+  int64_t buffersBefore = 0; ///< slots allocated before this program
   /// By program of this run and by round.
   std::vector<std::vector<int64_t>> visiblePairs;
   std::map<ring_ticket, ring::runtime::OpenTransfer> open;

@@ -61,7 +61,6 @@ void ring_context::finish(ring_status returned) {
     fail({RING_ERROR_USAGE, "the rank function returned before ring_end"});
   ring_device_finish(this, status); // where the body did not
   transport->abandon(/*wait=*/false);
-  counters.buffersAllocated += transport->buffersAllocated();
 }
 
 int32_t ring_rank(const ring_context *context) { return context->rank; }
@@ -87,6 +86,7 @@ ring_status ring_begin(ring_context *context, int32_t ranks, int32_t slots,
   if (result.failed())
     return context->fail(result);
   context->stage = ring_context::Stage::Running;
+  context->buffersBefore = context->transport->buffersAllocated();
   context->round = -1;
   context->visiblePairs.emplace_back();
   return RING_OK;
@@ -138,6 +138,10 @@ ring_status ring_end(ring_context *context, ring_status status) {
   if (context->gpu.device)
     context->gpu.device->release();
   context->stage = ring_context::Stage::Ended;
+  int64_t buffers =
+      context->transport->buffersAllocated() - context->buffersBefore;
+  context->counters.buffersAllocated =
+      std::max(context->counters.buffersAllocated, buffers);
   return status;
 }
 

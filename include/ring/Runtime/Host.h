@@ -149,7 +149,8 @@ typedef struct ring_counters {
   int64_t runs;              /* ring_host_run calls that started ranks */
   int64_t transfers;         /* per rank */
   int64_t bytes_sent;        /* per rank, also when only an address passed */
-  int64_t buffers_allocated; /* slots the transport allocated, per rank */
+  int64_t buffers_allocated; /* slots the transport allocated, per rank; the
+                              * most of a program */
   int64_t slots_in_flight;   /* most unwaited transfers at once, of a rank */
   int64_t launches;          /* ring_parallel_for calls, and kernels on a GPU,
                               * per rank */
