@@ -1,6 +1,6 @@
 """All mutations, in the order in which they are tried."""
 
-from . import analysis, around, contractions, conversion, devices, dialect, kernels, models, passes, raising, runtime, schedule, tools, vgpu, virtual_driver
+from . import analysis, around, contractions, conversion, devices, dialect, gpu, kernels, models, passes, raising, runtime, schedule, tools, vgpu, virtual_driver
 from .mutation import Broken  # noqa: F401
 
 MUTATIONS = [
@@ -9,6 +9,7 @@ MUTATIONS = [
     *devices.MUTATIONS,
     *tools.MUTATIONS,
     *kernels.MUTATIONS,
+    *gpu.MUTATIONS,
     *contractions.MUTATIONS,
     *conversion.MUTATIONS,
     *dialect.MUTATIONS,

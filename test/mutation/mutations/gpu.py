@@ -1,0 +1,141 @@
+"""The code of the GPU's kernels: lib/Conversion/RingToGPU. What is broken is how they
+are generated; the virtual GPU reports it, or the numbers are wrong."""
+
+from .mutation import Mutation, lit
+
+KERNEL = "lib/Conversion/RingToGPU/AttentionKernel.cpp"
+BUILDER = "lib/Conversion/RingToGPU/DeviceBuilder.cpp"
+PASS = "lib/Conversion/RingToGPU/RingToGPU.cpp"
+
+CASES = lit("Integration/gpu/cases.test")
+ROUNDS = lit("Conversion/RingToGPU/rounds.mlir")
+REFUSED = lit("Conversion/RingToGPU/refused.mlir")
+
+
+def kernel(name, what, original, broken, file=KERNEL, test=CASES):
+    return Mutation(f"gpu-{name}", what, file, original, broken, test)
+
+
+MUTATIONS = [
+    kernel(
+        "wait-keys",
+        "a tile of K is not waited for",
+        "        b.waitForCopies(open);\n        b.barrier(); // K is there",
+        "        b.barrier(); // K is there",
+    ),
+    kernel(
+        "wait-values",
+        "a tile of V is not waited for",
+        "        b.waitForCopies(open);\n        b.barrier(); // V and",
+        "        b.barrier(); // V and",
+    ),
+    kernel(
+        "wait-too-little",
+        "a wait leaves one group of copies more",
+        "int64_t open = 2 * (stages - 1);",
+        "int64_t open = 2 * (stages - 1) + 1;",
+    ),
+    kernel(
+        "barrier-keys",
+        "no barrier before K is read, and before V is overwritten",
+        "        b.barrier(); // K is there",
+        "        // K is there",
+    ),
+    kernel(
+        "barrier-values",
+        "no barrier before V is read, and before K is overwritten",
+        "        b.barrier(); // V and",
+        "        // V and",
+    ),
+    kernel(
+        "swizzle-copy",
+        "tiles are copied without the permutation",
+        "Value permuted = b.bxor(b.urem(chunk, width), number);",
+        "Value permuted = b.urem(chunk, width);",
+    ),
+    kernel(
+        "swizzle-matrices",
+        "operands are read without the permutation",
+        "b.bxor(b.bxor(place.bit, number), chunk % width);",
+        "b.bxor(place.bit, chunk % width);",
+    ),
+    kernel(
+        "fragment-weights",
+        "two registers of P change places",
+        "return {b.bits(p[at]), b.bits(p[at + 2]), b.bits(p[at + 1]),",
+        "return {b.bits(p[at]), b.bits(p[at + 1]), b.bits(p[at + 2]),",
+    ),
+    kernel(
+        "fragment-halves",
+        "the halves of a register of P change places",
+        "b.pack(productKind(), p[at + half], p[at + half + 1])",
+        "b.pack(productKind(), p[at + half + 1], p[at + half])",
+    ),
+    kernel(
+        "values-untransposed",
+        "V is loaded as K is",
+        "/*transposed=*/true);\n  Values registers;\n  for (int64_t tile : {2 * pair",
+        "/*transposed=*/false);\n  Values registers;\n  for (int64_t tile : {2 * pair",
+    ),
+    kernel(
+        "tf32-low-part",
+        "the low parts of f32 are left out",
+        "  c = b.mma(productKind(), aLow, bHigh, c);\n  c = b.mma(productKind(), aHigh, bLow, c);\n",
+        "",
+    ),
+    kernel(
+        "state-decay",
+        "the sum is not rescaled to a new maximum",
+        "state.sum[row] = b.fmul(state.sum[row], decay);",
+        "",
+    ),
+    kernel(
+        "empty-maximum",
+        "-inf is subtracted from itself",
+        "return b.select(empty, b.f32(0), max);",
+        "return max;",
+    ),
+    kernel(
+        "fused-always",
+        "log2 e is multiplied into scores of any size",
+        "b.voteAll(fused),",
+        "arith::ConstantOp::create(b, b.getBoolAttr(true)),",
+    ),
+    kernel(
+        "hidden-values",
+        "what is not finite in V is multiplied by 0",
+        "Value spare = b.choose(",
+        "partial = arith::ConstantOp::create(b, b.getBoolAttr(false));\n        Value spare = b.choose(",
+    ),
+    kernel(
+        "pack-order",
+        "two values change places in a register",
+        "VectorType::get({2}, getBF16Type()), upper, lower,",
+        "VectorType::get({2}, getBF16Type()), lower, upper,",
+        file=BUILDER,
+    ),
+    kernel(
+        "never-last",
+        "no round writes the results",
+        "return constant(true);",
+        "return constant(false);",
+        file=PASS,
+        test=ROUNDS,
+    ),
+    kernel(
+        "travel-on-host",
+        "blocks of the host's memory travel",
+        "      import(first, function.getArgument(argument));",
+        "      (void)first;",
+        file=PASS,
+        test=ROUNDS,
+    ),
+    kernel(
+        "rounds-that-differ",
+        "the first round speaks for others that differ",
+        "if (!areAlike(first, op)) {",
+        "if (false) {",
+        file=PASS,
+        test=REFUSED,
+    ),
+]
