@@ -233,16 +233,16 @@ TEST(WorldPlaceTest, Environments) {
             "WORLD_SIZE='2' without MASTER_ADDR, where rank 0 is");
   EXPECT_EQ(refusal({{"RANK", "0"},
                      {"WORLD_SIZE", "2"},
-                     {"MASTER_ADDR", "localhost"},
+                     {"MASTER_ADDR", "127.0.0.1"},
                      {"MASTER_PORT", "65535"}}),
             "MASTER_PORT='65535' names no port");
   EXPECT_EQ(
       refusal(
-          {{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "localhost"}}),
+          {{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "127.0.0.1"}}),
       "a ring of 2 ranks in a world of 3 processes");
   EXPECT_EQ(refusal({{"RANK", "1"},
                      {"WORLD_SIZE", "2"},
-                     {"MASTER_ADDR", "localhost"},
+                     {"MASTER_ADDR", "127.0.0.1"},
                      {"RING_PORT", "1"}}),
-            "no connection to localhost:1 within 0.1 s");
+            "no connection to 127.0.0.1:1 within 0.1 s");
 }
