@@ -451,6 +451,8 @@ LogicalResult FunctionLowering::lower(DeviceAttentionOp op) {
   SmallVector<Value> captures;
   for (Value capture : op.getCaptures()) {
     if (!isa<MemRefType>(capture.getType())) {
+      if (capture.getType().isIndex())
+        capture = b.asI64(capture);
       auto type = MemRefType::get({}, capture.getType());
       Value place = b.stackMemref(type);
       memref::StoreOp::create(b, capture, place);
