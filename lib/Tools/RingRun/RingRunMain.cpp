@@ -11,14 +11,13 @@
 #include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
+#include "ring/Target/GPU/Passes.h"
 #include "ring/Tools/RingRun/AttentionErrors.h"
 #include "ring/Tools/RingRun/Compare.h"
 #include "ring/Tools/RingRun/Execute.h"
 #include "ring/Tools/RingRun/Npy.h"
 #include "ring/Tools/RingRun/Report.h"
 #include "ring/Tools/RingRun/VerifyEach.h"
-
-#include "ring/Target/GPU/Passes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllDialects.h"
@@ -341,8 +340,13 @@ int Run::operator()() {
     return fail(arguments.takeError(), Refused);
 
   auto host = makeHost(*program, options);
-  if (!host)
-    return fail(host.takeError(), Refused);
+  if (!host) {
+    // Of what the command line asks for, the machine lacks the GPUs.
+    if (options.devices.anyGPU())
+      refusedFeature = options.devices.any("cuda") ? "cuda" : "vgpu";
+    fail(host.takeError(), Refused);
+    return refuse();
+  }
 
   std::vector<double> times;
   std::vector<Array> results;
