@@ -156,6 +156,7 @@ private:
   // Products.
   struct Split {
     Value high, low; ///< tf32
+    Value cross;     ///< high where it is finite, else 0
   };
   Split split(Value bits);
   Values product(ValueRange a, ValueRange bRegisters, Values c);
@@ -630,9 +631,11 @@ AttentionKernel::Split AttentionKernel::split(Value bits) {
   };
   Value x = b.fromBits(bits), high = rounded(x);
   Value rest = b.fsub(x, b.fromBits(high));
-  // An infinity minus itself.
+  // An infinity minus itself is none; and an infinity must not meet the other
+  // operand's low part, which may be 0 or of another sign than the whole.
   Value isNumber = b.compare(arith::CmpFPredicate::ORD, rest, rest);
-  return {high, rounded(b.select(isNumber, rest, b.f32(0)))};
+  return {high, rounded(b.select(isNumber, rest, b.f32(0))),
+          b.select(isNumber, high, b.i32(0))};
 }
 
 /// One tile of 16 x 8. f32 takes three products of tf32; what is left out, low
@@ -640,19 +643,21 @@ AttentionKernel::Split AttentionKernel::split(Value bits) {
 Values AttentionKernel::product(ValueRange a, ValueRange bRegisters, Values c) {
   if (!isF32())
     return b.mma(productKind(), a, bRegisters, c);
-  Values aHigh, aLow, bHigh, bLow;
+  Values aHigh, aLow, aCross, bHigh, bLow, bCross;
   for (Value value : a) {
     Split parts = split(value);
     aHigh.push_back(parts.high);
     aLow.push_back(parts.low);
+    aCross.push_back(parts.cross);
   }
   for (Value value : bRegisters) {
     Split parts = split(value);
     bHigh.push_back(parts.high);
     bLow.push_back(parts.low);
+    bCross.push_back(parts.cross);
   }
-  c = b.mma(productKind(), aLow, bHigh, c);
-  c = b.mma(productKind(), aHigh, bLow, c);
+  c = b.mma(productKind(), aLow, bCross, c);
+  c = b.mma(productKind(), aCross, bLow, c);
   return b.mma(productKind(), aHigh, bHigh, c);
 }
 

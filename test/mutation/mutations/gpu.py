@@ -8,6 +8,7 @@ BUILDER = "lib/Conversion/RingToGPU/DeviceBuilder.cpp"
 PASS = "lib/Conversion/RingToGPU/RingToGPU.cpp"
 
 CASES = lit("Integration/gpu/cases.test")
+HIDDEN = lit("Integration/gpu/hidden_values.py")
 ROUNDS = lit("Conversion/RingToGPU/rounds.mlir")
 REFUSED = lit("Conversion/RingToGPU/refused.mlir")
 
@@ -80,7 +81,7 @@ MUTATIONS = [
     kernel(
         "tf32-low-part",
         "the low parts of f32 are left out",
-        "  c = b.mma(productKind(), aLow, bHigh, c);\n  c = b.mma(productKind(), aHigh, bLow, c);\n",
+        "  c = b.mma(productKind(), aLow, bCross, c);\n  c = b.mma(productKind(), aCross, bLow, c);\n",
         "",
     ),
     kernel(
@@ -106,6 +107,14 @@ MUTATIONS = [
         "what is not finite in V is multiplied by 0",
         "Value spare = b.choose(",
         "partial = arith::ConstantOp::create(b, b.getBoolAttr(false));\n        Value spare = b.choose(",
+        test=HIDDEN,
+    ),
+    kernel(
+        "infinity-meets-low",
+        "an infinity is multiplied by the low part of what it meets, in f32",
+        "c = b.mma(productKind(), aLow, bCross, c);",
+        "c = b.mma(productKind(), aLow, bHigh, c);",
+        test=HIDDEN,
     ),
     kernel(
         "pack-order",
