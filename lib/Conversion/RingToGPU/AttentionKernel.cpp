@@ -159,7 +159,8 @@ private:
     Value cross;     ///< high where it is finite, else 0
   };
   Split split(Value bits);
-  Values product(ValueRange a, ValueRange bRegisters, Values c);
+  /// `finite`: a holds no infinity, as weights never do.
+  Values product(ValueRange a, ValueRange bRegisters, Values c, bool finite);
   Value nonFiniteCode(Value bits);
   Value finitePart(Value bits);
   /// Steps of the product with V: of 16 keys, or 8 in f32.
@@ -640,7 +641,8 @@ AttentionKernel::Split AttentionKernel::split(Value bits) {
 
 /// One tile of 16 x 8. f32 takes three products of tf32; what is left out, low
 /// times low, is below 2^-22 of the product.
-Values AttentionKernel::product(ValueRange a, ValueRange bRegisters, Values c) {
+Values AttentionKernel::product(ValueRange a, ValueRange bRegisters, Values c,
+                                bool finite) {
   if (!isF32())
     return b.mma(productKind(), a, bRegisters, c);
   Values aHigh, aLow, aCross, bHigh, bLow, bCross;
@@ -648,7 +650,7 @@ Values AttentionKernel::product(ValueRange a, ValueRange bRegisters, Values c) {
     Split parts = split(value);
     aHigh.push_back(parts.high);
     aLow.push_back(parts.low);
-    aCross.push_back(parts.cross);
+    aCross.push_back(finite ? parts.high : parts.cross);
   }
   for (Value value : bRegisters) {
     Split parts = split(value);
@@ -685,7 +687,8 @@ Values AttentionKernel::scores(Value stage) {
         for (int64_t which = 0; which < 2; ++which) {
           size_t at = scoreIndex(tile, 2 * pair + which);
           Values c(s.begin() + at, s.begin() + at + 4);
-          c = product(a[tile], ArrayRef(k).slice(2 * which, 2), c);
+          c = product(a[tile], ArrayRef(k).slice(2 * which, 2), c,
+                      /*finite=*/false);
           llvm::copy(c, s.begin() + at);
         }
     }
@@ -1066,7 +1069,7 @@ void AttentionKernel::accumulate(ArrayRef<Values> p, State &state,
           size_t at = accIndex(tile, 2 * pair + which);
           Values c(state.acc.begin() + at, state.acc.begin() + at + 4);
           c = product(p[step * plan.rowTiles + tile],
-                      ArrayRef(v).slice(2 * which, 2), c);
+                      ArrayRef(v).slice(2 * which, 2), c, /*finite=*/true);
           llvm::copy(c, state.acc.begin() + at);
         }
     }

@@ -1,5 +1,5 @@
 """What ptxas says of kernels: no spill, no stack frame, no external symbol but the
-shared memory, no warning, registers within the plan."""
+shared memory, no warning, registers within the plan; but for SPILLING."""
 # UNSUPPORTED: asan, tsan, ubsan
 # RUN: rm -rf %t && mkdir %t
 # RUN: %python %s %t
@@ -49,6 +49,9 @@ VARIANTS = [
     (256, 256, "bf16", "causal"),
     (256, 256, "f16", "generic"),
 ]
+# Not mended yet: three registers for each operand of f32 and 128 accumulators. The
+# test fails when it no longer spills, too.
+SPILLING = {(256, 256, "f32", "causal")}
 MOST_REGISTERS = 255  # of the plan, with two blocks of 128 threads a multiprocessor
 
 
@@ -120,8 +123,9 @@ def check(variant):
     # Generous: a kernel should take 1.5 s on a quiet machine, which is a goal.
     if end - start > 60:
         wrong.append("took over a minute")
-    if any(number != "0" for frame in frames for number in frame):
-        wrong.append("spills")
+    spills = any(number != "0" for frame in frames for number in frame)
+    if spills != (variant in SPILLING):
+        wrong.append("spills" if spills else "no longer spills: mend SPILLING")
     if any(int(number) > MOST_REGISTERS for number in registers):
         wrong.append("more registers than planned")
     return wrong
