@@ -7,20 +7,13 @@ shared memory, no warning, registers within the plan; but for SPILLING."""
 import concurrent.futures
 import os
 import re
-import subprocess
 import sys
-import sysconfig
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
+from gpu_kernels import assemble, make_ptx  # noqa: E402
+
 FOLDER = sys.argv[1]
-PTXAS = os.path.join(
-    sysconfig.get_path("purelib"), "nvidia", "cu13", "bin", "ptxas"
-)
-SCORE = """ score {
-  ^bb0(%x: f32, %batch: index, %head: index, %query: index, %key: index):
-    %y = math.tanh %x : f32
-    ring.yield %y : f32
-  }"""
 
 # Head size of keys, of values, type, what is done.
 VARIANTS = [
@@ -55,56 +48,14 @@ SPILLING = {(256, 256, "f32", "causal")}
 MOST_REGISTERS = 255  # of the plan, with two blocks of 128 threads a multiprocessor
 
 
-def program(depth, value_depth, kind, what):
-    query = f"tensor<1x4x1024x{depth}x{kind}>"
-    value = f"tensor<1x4x1024x{value_depth}x{kind}>"
-    arguments, types = f"%q: {query}, %k: {query}, %v: {value}", [query, query, value]
-    clauses = ""
-    if what == "causal":
-        clauses = " mask(<causal>)"
-    elif what == "generic":
-        arguments += ", %s: tensor<1x1024xi32>, %n: tensor<1xi32>"
-        types += ["tensor<1x1024xi32>"] * 2 + ["tensor<1xi32>"]
-        clauses = " segments(%s, %s) lengths(%n) mask(<causal, window = [127, 0]>)"
-    elif what == "bias_score":
-        bias = f"tensor<1x4x1024x1024x{kind}>"
-        arguments += f", %b: {bias}"
-        types.append(bias)
-        clauses = " bias(%b)" + SCORE
-    return f"""func.func @f({arguments}) -> {value} {{
-  %o = ring.attention %q, %k, %v{clauses} : ({', '.join(types)}) -> {value}
-  return %o : {value}
-}}
-"""
-
-
-def ptx_of(text):
-    """The image in the host program, a string with \\XX for special characters."""
-    quoted = re.search(r'@ring_image_ring_kernels_0\("([^"]*)"', text).group(1)
-    unquoted = re.sub(r"\\([0-9A-F]{2})", lambda m: chr(int(m[1], 16)), quoted)
-    return unquoted.rstrip("\0")
-
-
 def check(variant):
     """What is wrong; prints what was measured."""
-    path = os.path.join(FOLDER, "_".join(map(str, variant)))
-    with open(path + ".mlir", "w") as file:
-        file.write(program(*variant))
+    stem = os.path.join(FOLDER, "_".join(map(str, variant)))
     start = time.monotonic()
-    made = subprocess.run(
-        ["ring-opt", path + ".mlir", "--ring-to-nvvm=formats=ptx ranks=2"],
-        capture_output=True, text=True, check=True,
-    )
-    ptx = ptx_of(made.stdout)
-    with open(path + ".ptx", "w") as file:
-        file.write(ptx)
+    ptx, _ = make_ptx(variant, stem)
     middle = time.monotonic()
-    done = subprocess.run(
-        [PTXAS, "-arch=sm_80", "-O3", "-v", path + ".ptx", "-o", path + ".cubin"],
-        capture_output=True, text=True, check=True,
-    )
+    said = assemble(stem)
     end = time.monotonic()
-    said = done.stdout + done.stderr
     frames = re.findall(
         r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads",
         said,
