@@ -34,7 +34,7 @@ typedef struct ring_device_entry {
   int32_t base, begin, block, stride;
 } ring_device_entry;
 
-/* Keys [begin, end) of a block, which lie in one layout entry. */
+/* Keys [begin, end) of a block, at least one, which lie in one layout entry. */
 typedef struct ring_attention_range {
   int32_t begin, end;
   int32_t full; /* 1: every query of the item sees every key */

@@ -43,6 +43,11 @@ namespace {
 constexpr double kLog2E = 1.44269504088896340736;
 constexpr double kLn2 = 0.69314718055994530942;
 
+/// Sign, exponent and the upper 10 bits of the mantissa of an f32.
+constexpr int64_t kBitsOfTF32 = 0xffffe000;
+/// The largest f32 that rounds to a finite tf32: 2^128 - 2^116 - 2^104.
+constexpr int64_t kLargestF32 = 0x7f7fefff;
+
 /// The running state of a thread's rows: `acc` [row tile][value tile][4], `max`
 /// and `sum` [row tile][2]. Maxima are of raw products where a scale is all
 /// that follows; sums are of this thread's columns until the end.
@@ -62,18 +67,25 @@ struct State {
   }
 };
 
-/// A tile of keys: `end - begin` or fewer of them are left of its range.
-struct KeyTile {
-  Value range;      ///< index into `ranges`, i32
-  Value begin, end; ///< local keys, i32
-  Value full;       ///< i32, 1: nothing of the range is hidden
-  Value valid;      ///< i1, false behind the last tile
+/// Byte offsets of what each warp has in shared memory.
+enum WarpInfo : int64_t {
+  kKeyBase = 0,    ///< pointer to K of the batch entry and head
+  kValueBase = 8,  ///< the same of V
+  kHeadBlock = 16, ///< i32
+  /// 1 + first key of the tile of V in which a NaN or an infinity was found
+  /// last, i32.
+  kFinding = 20,
+};
 
-  Values flat() const { return {range, begin, end, full, valid}; }
-  static KeyTile from(ValueRange all) {
-    return {all[0], all[1], all[2], all[3], all[4]};
-  }
-  static constexpr size_t kFields = 5;
+/// A tile of keys: `end - begin` or fewer of them are left of its range, none
+/// behind the last tile. In few registers, as it is carried from tile to tile.
+struct KeyTile {
+  Value rangeAndFull; ///< 2 * (index into `ranges`) + (nothing of it is hidden)
+  Value begin, end;   ///< local keys, i32
+
+  Values flat() const { return {rangeAndFull, begin, end}; }
+  static KeyTile from(ValueRange all) { return {all[0], all[1], all[2]}; }
+  static constexpr size_t kFields = 3;
 };
 
 /// What a row of the tile sees, from shared memory.
@@ -110,13 +122,12 @@ private:
   Value hasQuery(Value row) { return b.less(row, rowCount); }
 
   // Shared memory.
+  Value warpInfo(int64_t field) {
+    return sharedAt(b.add(b.mul(warp, GPUTilePlan::kWarpInfoBytes),
+                          plan.warpInfoOffset() + field));
+  }
   Value sharedAt(Value byteOffset) { return b.at(shared, byteOffset); }
   Value dynamicOffset(const SharedTile &tile, Value row, Value chunk);
-  /// Of the `index`-th chunk, row by row.
-  Value linearOffset(const SharedTile &tile, Value index) {
-    return dynamicOffset(tile, b.udiv(index, tile.chunks()),
-                         b.urem(index, tile.chunks()));
-  }
   /// The address that a lane gives to ldmatrix, or where it reads: chunk
   /// `chunk` + bit (of the lane) of row `row` + laneRow.
   struct LanePlace {
@@ -125,42 +136,69 @@ private:
   Value laneAddress(const SharedTile &tile, Value base, int64_t row,
                     int64_t chunk, const LanePlace &lane);
 
+  /// Which operands a product of f32 takes.
+  enum class Guard {
+    None,     ///< numbers below kLargestF32
+    Largest,  ///< all numbers
+    NonFinite ///< infinities and NaN too
+  };
+
   // The steps.
   void decodeItem(bool late);
+  void storeWarpInfo();
   void placeLanes();
   void loadQueries();
   void storeRowInfo();
   void storeKeyInfo(const KeyTile &tile);
+  /// The chunks of a tile that this thread copies. `body` gets the rows between
+  /// the first one and each, and its byte offset if they were at the same row.
+  void
+  ownChunks(const SharedTile &tile,
+            const std::function<void(int64_t rowsBelow, Value offset)> &body);
+  /// The same by a loop, which is short: places in the tile at offset `base`.
+  Values loopOwnChunks(
+      const SharedTile &tile, Value base, ValueRange carried,
+      const std::function<Values(Value place, ValueRange carried)> &body);
+  /// Of them: the first row, the column, and the rows from one to the next.
+  struct OwnChunks {
+    Value row, chunk;
+    int64_t step;
+  };
+  OwnChunks firstOwnChunk(const SharedTile &tile);
   void copyTile(const SharedTile &tile, Value target, Value source,
                 Value strideBytes, Value rows, int64_t columnBytes);
   void copyKeys(const KeyTile &tile, Value stage);
   void copyValues(const KeyTile &tile, Value stage);
   KeyTile firstTile();
   KeyTile nextTile(const KeyTile &tile);
-  KeyTile rangeAt(Value range, Value valid);
+  KeyTile rangeAt(Value range);
+  Value isThere(const KeyTile &tile) { return b.less(tile.begin, tile.end); }
   Value isPartial(const KeyTile &tile);
 
   State visitKeys(State state);
   Values scores(Value stage);
+  Values scores(Value stage, Guard guard);
   Values transform(Values s);
   void mask(Values &s, int64_t rowTile);
   Values softmax(Values s, State &state);
-  void accumulate(ArrayRef<Values> p, State &state, Value stage);
-  Value hasNonFinite(Value stage);
-  Values spareHiddenRows(Values acc, Value stage);
+  Values accumulate(ArrayRef<Values> p, Values acc, Value stage, Guard guard);
+  Value mayHideNonFinite(const KeyTile &tile);
+  void findNonFinite(const KeyTile &tile, Value stage);
+  Value foundNonFinite(const KeyTile &tile);
+  Values spareHiddenRows(Values acc, const KeyTile &tile, Value stage);
 
   RowInfo rowInfo(int64_t tile, int64_t half);
   Values keyInfo(int64_t tile);
   Value sees(const RowInfo &row, Value position, Value id);
 
   // Products.
-  struct Split {
-    Value high, low; ///< tf32
-    Value cross;     ///< high where it is finite, else 0
+  /// An operand's registers; of f32 in tf32, as two or three of them.
+  struct Operand {
+    Values high, low;
+    Values cross; ///< what meets the other operand's low part
   };
-  Split split(Value bits);
-  /// `finite`: a holds no infinity, as weights never do.
-  Values product(ValueRange a, ValueRange bRegisters, Values c, bool finite);
+  Operand operand(ValueRange registers, Guard guard = Guard::None);
+  Values product(const Operand &a, const Operand &other, ValueRange c);
   Value nonFiniteCode(Value bits);
   Value finitePart(Value bits);
   /// Steps of the product with V: of 16 keys, or 8 in f32.
@@ -322,15 +360,29 @@ void AttentionKernel::decodeItem(bool late) {
   thread = b.threadIdx();
   lane = b.band(thread, 31);
   warp = b.shr(thread, 5);
-  headBlock = b.blockIdx(1);
+  // ptxas would keep the special register's value from the beginning.
+  headBlock =
+      late ? b.load(b.getI32Type(), warpInfo(kHeadBlock)) : b.blockIdx(1);
   batch = itemField(ITEM(batch), late);
-  if (late) // a 0 that ptxas does not know
-    headBlock = b.add(headBlock, b.sub(batch, itemField(ITEM(batch), late)));
   queryBegin = itemField(ITEM(query_begin), late);
   rowCount =
       b.mul(b.sub(itemField(ITEM(query_end), late), queryBegin), plan.pack);
   int64_t group = plan.shape.heads / plan.shape.kvHeads;
   kvHead = b.udiv(b.mul(headBlock, plan.pack), group);
+}
+
+/// What is needed again later, and should not take registers until then.
+void AttentionKernel::storeWarpInfo() {
+  auto start = [&](size_t pointer, size_t strides) {
+    return element(pointerParameter(pointer), strides, {batch, kvHead},
+                   plan.shape.elementBytes);
+  };
+  b.store(start(PARAMETER(key), PARAMETER(key_strides)), warpInfo(kKeyBase));
+  b.store(start(PARAMETER(value), PARAMETER(value_strides)),
+          warpInfo(kValueBase));
+  b.store(headBlock, warpInfo(kHeadBlock));
+  b.store(b.i32(0), warpInfo(kFinding));
+  NVVM::SyncWarpOp::create(b, b.i32(-1));
 }
 
 /// Where this lane reads its operands.
@@ -446,9 +498,10 @@ void AttentionKernel::storeRowInfo() {
 // Tiles of keys
 //===----------------------------------------------------------------------===//
 
-KeyTile AttentionKernel::rangeAt(Value range, Value valid) {
-  Values fields = b.choose(
-      valid,
+/// The first tile of a range, or none.
+KeyTile AttentionKernel::rangeAt(Value range) {
+  return KeyTile::from(b.choose(
+      b.less(range, rangeEnd),
       [&]() -> Values {
         Value place =
             b.at(pointerParameter(PARAMETER(ranges)),
@@ -456,76 +509,102 @@ KeyTile AttentionKernel::rangeAt(Value range, Value valid) {
         auto field = [&](size_t offset) {
           return b.load(b.getI32Type(), b.at(place, b.i64(offset)));
         };
-        return {field(RANGE(begin)), field(RANGE(end)), field(RANGE(full))};
+        return {b.add(b.shl(range, 1), field(RANGE(full))), field(RANGE(begin)),
+                field(RANGE(end))};
       },
-      [&]() -> Values { return {b.i32(0), b.i32(0), b.i32(0)}; });
-  return {range, fields[0], fields[1], fields[2], valid};
+      [&]() -> Values { return {b.i32(0), b.i32(0), b.i32(0)}; }));
 }
 
-KeyTile AttentionKernel::firstTile() {
-  return rangeAt(rangeBegin, b.less(rangeBegin, rangeEnd));
-}
+KeyTile AttentionKernel::firstTile() { return rangeAt(rangeBegin); }
 
 KeyTile AttentionKernel::nextTile(const KeyTile &tile) {
   Value next = b.add(tile.begin, plan.keyTile);
   return KeyTile::from(b.choose(
       b.less(next, tile.end),
+      [&]() -> Values { return {tile.rangeAndFull, next, tile.end}; },
       [&]() -> Values {
-        return KeyTile{tile.range, next, tile.end, tile.full, tile.valid}
-            .flat();
-      },
-      [&]() -> Values {
-        Value range = b.add(tile.range, 1);
-        return rangeAt(range, b.less(range, rangeEnd)).flat();
+        // Also behind the last tile: its range is the first one.
+        Value range = b.add(b.shr(tile.rangeAndFull, 1), 1);
+        return rangeAt(b.select(isThere(tile), range, rangeEnd)).flat();
       }));
+}
+
+AttentionKernel::OwnChunks
+AttentionKernel::firstOwnChunk(const SharedTile &tile) {
+  // A thread stays in its column and goes down by a power of two of rows: what
+  // it copies next is a constant away, mostly.
+  int64_t columns = llvm::PowerOf2Ceil(tile.chunks());
+  return {b.udiv(thread, columns), b.urem(thread, columns),
+          plan.threads() / columns};
+}
+
+void AttentionKernel::ownChunks(
+    const SharedTile &tile,
+    const std::function<void(int64_t rowsBelow, Value offset)> &body) {
+  OwnChunks own = firstOwnChunk(tile);
+  auto eachRow = [&] {
+    // Bits of the first row and of what is added to it are apart: so are what
+    // they do to the permutation.
+    Value first = dynamicOffset(tile, own.row, own.chunk);
+    for (int64_t i = 0; i < tile.rows(); i += own.step) {
+      int64_t number = (i >> tile.swizzleShift()) & tile.swizzleMask();
+      Value permuted = b.bxor(first, number * SharedTile::kChunkBytes);
+      body(i, permuted);
+    }
+  };
+  int64_t chunks = tile.chunks();
+  if (llvm::isPowerOf2_64(chunks) && own.step <= tile.rows())
+    return eachRow();
+  Value has = b.less(own.chunk, b.i32(chunks));
+  if (own.step > tile.rows())
+    has = b.band(has, b.less(own.row, b.i32(tile.rows())));
+  b.branch(has, eachRow);
+}
+
+Values AttentionKernel::loopOwnChunks(
+    const SharedTile &tile, Value base, ValueRange carried,
+    const std::function<Values(Value place, ValueRange carried)> &body) {
+  OwnChunks own = firstOwnChunk(tile);
+  Value end = b.select(b.less(own.chunk, b.i32(tile.chunks())),
+                       b.i32(tile.rows()), b.i32(0));
+  return b.loop(
+      own.row, end, b.i32(own.step), carried,
+      [&](Value row, ValueRange carried) -> Values {
+        return body(sharedAt(b.add(base, dynamicOffset(tile, row, own.chunk))),
+                    carried);
+      });
 }
 
 /// Rows at and beyond `rows` become zero, without being read.
 void AttentionKernel::copyTile(const SharedTile &tile, Value target,
                                Value source, Value strideBytes, Value rows,
                                int64_t columnBytes) {
-  // A thread stays in its column and goes down by a power of two of rows: what
-  // it copies next is a constant away, mostly.
-  int64_t chunks = tile.chunks(), columns = llvm::PowerOf2Ceil(chunks);
-  int64_t step = plan.threads() / columns;
-  Value chunk = b.urem(thread, columns), first = b.udiv(thread, columns);
-  Value byte = b.mul(chunk, SharedTile::kChunkBytes);
+  OwnChunks own = firstOwnChunk(tile);
+  Value byte = b.mul(own.chunk, SharedTile::kChunkBytes);
   Value bytesOfRow = b.i32(SharedTile::kChunkBytes);
-  if (columnBytes != chunks * SharedTile::kChunkBytes)
+  if (columnBytes != tile.chunks() * SharedTile::kChunkBytes)
     bytesOfRow =
         b.smax(b.smin(b.sub(b.i32(columnBytes), byte), bytesOfRow), b.i32(0));
-  auto copyRows = [&] {
-    Value from = b.at(
-        source, b.add(b.mul(b.extend(first), strideBytes), b.extend(byte)));
-    Value stepBytes = b.mul(strideBytes, step);
-    Value firstOffset = dynamicOffset(tile, first, chunk);
-    for (int64_t i = 0; i < tile.rows(); i += step) {
-      Value row = b.add(first, i);
-      Value bytes = b.select(b.less(row, rows), bytesOfRow, b.i32(0));
-      // The permutation is the same every 8 rows.
-      Value offset = step % 8 == 0
-                         ? b.add(firstOffset, i * tile.panelRowBytes())
-                         : dynamicOffset(tile, row, chunk);
-      b.copyAsync(b.at(target, offset), from, bytes);
-      from = b.at(from, stepBytes);
-    }
-  };
-  Value has = b.less(chunk, b.i32(chunks));
-  if (step > tile.rows())
-    has = b.band(has, b.less(first, b.i32(tile.rows())));
-  if (chunks == columns && step <= tile.rows())
-    copyRows();
-  else
-    b.branch(has, copyRows);
+  Value from = b.at(
+      source, b.add(b.mul(b.extend(own.row), strideBytes), b.extend(byte)));
+  Value stepBytes = b.mul(strideBytes, own.step);
+  ownChunks(tile, [&](int64_t rowsBelow, Value offset) {
+    // Written so that nothing but `offset` is the same for all tiles, and takes
+    // registers meanwhile.
+    Value has = b.less(own.row, b.sub(rows, rowsBelow));
+    Value place =
+        b.at(b.at(target, offset), b.i32(rowsBelow * tile.panelRowBytes()));
+    b.copyAsync(place, from, b.select(has, bytesOfRow, b.i32(0)));
+    from = b.at(from, stepBytes);
+  });
 }
 
 void AttentionKernel::copyKeys(const KeyTile &tile, Value stage) {
-  b.branch(tile.valid, [&] {
+  b.branch(isThere(tile), [&] {
     int64_t bytes = plan.shape.elementBytes;
-    Value source =
-        element(pointerParameter(PARAMETER(key)), PARAMETER(key_strides),
-                {batch, kvHead, tile.begin}, bytes);
     Value stride = b.mul(parameter64(PARAMETER(key_strides[2])), bytes);
+    Value source = b.at(b.load(b.globalPointer(), warpInfo(kKeyBase)),
+                        b.mul(b.extend(tile.begin), stride));
     Value target =
         sharedAt(b.add(b.mul(stage, plan.keys().bytes()), plan.keysOffset()));
     copyTile(plan.keys(), target, source, stride, b.sub(tile.end, tile.begin),
@@ -535,12 +614,11 @@ void AttentionKernel::copyKeys(const KeyTile &tile, Value stage) {
 }
 
 void AttentionKernel::copyValues(const KeyTile &tile, Value stage) {
-  b.branch(tile.valid, [&] {
+  b.branch(isThere(tile), [&] {
     int64_t bytes = plan.shape.elementBytes;
-    Value source =
-        element(pointerParameter(PARAMETER(value)), PARAMETER(value_strides),
-                {batch, kvHead, tile.begin}, bytes);
     Value stride = b.mul(parameter64(PARAMETER(value_strides[2])), bytes);
+    Value source = b.at(b.load(b.globalPointer(), warpInfo(kValueBase)),
+                        b.mul(b.extend(tile.begin), stride));
     Value target = sharedAt(
         b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
     copyTile(plan.values(), target, source, stride, b.sub(tile.end, tile.begin),
@@ -550,9 +628,9 @@ void AttentionKernel::copyValues(const KeyTile &tile, Value stage) {
 }
 
 Value AttentionKernel::isPartial(const KeyTile &tile) {
-  Value whole = b.band(b.notEqual(tile.full, b.i32(0)),
+  Value whole = b.band(b.notEqual(b.band(tile.rangeAndFull, 1), b.i32(0)),
                        b.less(b.add(tile.begin, plan.keyTile - 1), tile.end));
-  return b.bxor(whole, arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  return b.bxor(whole, b.truth(true));
 }
 
 /// Position and id of each key of the tile; position -1 where no query of the
@@ -563,9 +641,9 @@ void AttentionKernel::storeKeyInfo(const KeyTile &tile) {
     Values info = b.choose(
         b.less(local, tile.end),
         [&]() -> Values {
-          Value range =
-              b.at(pointerParameter(PARAMETER(ranges)),
-                   b.mul(b.extend(tile.range), sizeof(ring_attention_range)));
+          Value range = b.at(pointerParameter(PARAMETER(ranges)),
+                             b.mul(b.extend(b.shr(tile.rangeAndFull, 1)),
+                                   sizeof(ring_attention_range)));
           auto field = [&](size_t offset) {
             return b.load(b.getI32Type(), b.at(range, b.i64(offset)));
           };
@@ -615,8 +693,7 @@ Values AttentionKernel::keyInfo(int64_t tile) {
 }
 
 Value AttentionKernel::sees(const RowInfo &row, Value position, Value id) {
-  Value above = b.bxor(b.less(position, row.lower),
-                       arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  Value above = b.bxor(b.less(position, row.lower), b.truth(true));
   return b.band(b.band(above, b.less(position, row.upper)),
                 b.equal(id, row.id));
 }
@@ -625,75 +702,117 @@ Value AttentionKernel::sees(const RowInfo &row, Value position, Value id) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// x = high + low, each with the 11 bits of a tf32 (Ootomo, Yokota 2022).
-AttentionKernel::Split AttentionKernel::split(Value bits) {
-  auto rounded = [&](Value x) -> Value {
-    return b.band(b.toTF32(x), static_cast<int64_t>(0xffffe000));
-  };
-  Value x = b.fromBits(bits), high = rounded(x);
-  Value rest = b.fsub(x, b.fromBits(high));
-  // An infinity minus itself is none; and an infinity must not meet the other
-  // operand's low part, which may be 0 or of another sign than the whole.
-  Value isNumber = b.compare(arith::CmpFPredicate::ORD, rest, rest);
-  return {high, rounded(b.select(isNumber, rest, b.f32(0))),
-          b.select(isNumber, high, b.i32(0))};
+/// f32: x = high + low, each with the 11 bits of a tf32 (Ootomo, Yokota 2022).
+/// mma ignores the bits of `low` beyond them.
+AttentionKernel::Operand AttentionKernel::operand(ValueRange registers,
+                                                  Guard guard) {
+  Operand result;
+  if (!isF32()) {
+    llvm::append_range(result.high, registers);
+    return result;
+  }
+  for (Value bits : registers) {
+    Value x = b.fromBits(bits);
+    // Rounded by integers: cvt.rna.tf32 is four instructions on sm_80.
+    Value high = b.band(b.add(bits, 1 << 12), kBitsOfTF32);
+    if (guard != Guard::None)
+      high = b.select(b.less(b.i32(kLargestF32), b.band(bits, INT32_MAX)),
+                      b.band(bits, kBitsOfTF32), high);
+    Value low = b.bits(b.fsub(x, b.fromBits(high))), cross = high;
+    if (guard == Guard::NonFinite) {
+      // An infinity minus itself is none, and must not meet the other operand's
+      // low part, which may be 0 or of another sign than the whole. A NaN whose
+      // payload is cut off would be an infinity.
+      Value finite = b.isFinite(x), zero = b.i32(0);
+      low = b.select(finite, low, zero);
+      cross = b.select(finite, high, zero);
+      high = b.select(b.compare(arith::CmpFPredicate::ORD, x, x), high,
+                      b.i32(0x7fc00000));
+    }
+    result.high.push_back(high);
+    result.low.push_back(low);
+    result.cross.push_back(cross);
+  }
+  return result;
 }
 
 /// One tile of 16 x 8. f32 takes three products of tf32; what is left out, low
 /// times low, is below 2^-22 of the product.
-Values AttentionKernel::product(ValueRange a, ValueRange bRegisters, Values c,
-                                bool finite) {
-  if (!isF32())
-    return b.mma(productKind(), a, bRegisters, c);
-  Values aHigh, aLow, aCross, bHigh, bLow, bCross;
-  for (Value value : a) {
-    Split parts = split(value);
-    aHigh.push_back(parts.high);
-    aLow.push_back(parts.low);
-    aCross.push_back(finite ? parts.high : parts.cross);
+Values AttentionKernel::product(const Operand &a, const Operand &other,
+                                ValueRange c) {
+  Values sum(c);
+  if (isF32()) {
+    sum = b.mma(productKind(), a.low, other.cross, sum);
+    sum = b.mma(productKind(), a.cross, other.low, sum);
   }
-  for (Value value : bRegisters) {
-    Split parts = split(value);
-    bHigh.push_back(parts.high);
-    bLow.push_back(parts.low);
-    bCross.push_back(parts.cross);
-  }
-  c = b.mma(productKind(), aLow, bCross, c);
-  c = b.mma(productKind(), aCross, bLow, c);
-  return b.mma(productKind(), aHigh, bHigh, c);
+  return b.mma(productKind(), a.high, other.high, sum);
 }
 
 /// Q K^T, [row tile][score tile][4].
 Values AttentionKernel::scores(Value stage) {
-  Values s(4 * plan.rowTiles * plan.scoreTiles(), b.f32(0));
+  if (!isF32())
+    return scores(stage, Guard::None);
+  Values fast = scores(stage, Guard::None);
+  // What comes of an infinity is right only where it is looked for, which is
+  // rarely worth its instructions.
+  Value finite = b.truth(true);
+  for (Value x : fast)
+    finite = b.band(finite, b.isFinite(x));
+  return b.choose(
+      b.voteAll(finite), [&] { return fast; },
+      [&] { return scores(stage, Guard::NonFinite); });
+}
+
+Values AttentionKernel::scores(Value stage, Guard guard) {
   SharedTile queries = plan.queries(), keys = plan.keys();
-  Value queryBase = sharedAt(b.i32(plan.queriesOffset()));
-  Value keyBase =
-      sharedAt(b.add(b.mul(stage, keys.bytes()), plan.keysOffset()));
   // The warp's rows begin at a multiple of 16, which the permutation ignores.
   LanePlace place = queryPlace;
   place.row = b.add(place.row, b.mul(warp, 16 * plan.rowTiles));
-  for (int64_t chunk = 0; chunk < keys.chunks(); chunk += 2) {
-    SmallVector<Values> a;
-    for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-      a.push_back(b.loadMatrices(
-          laneAddress(queries, queryBase, 16 * tile, chunk, place),
-          /*transposed=*/false));
-    for (int64_t pair = 0; pair < plan.scoreTiles() / 2; ++pair) {
-      Values k =
-          b.loadMatrices(laneAddress(keys, keyBase, 16 * pair, chunk, keyPlace),
-                         /*transposed=*/false);
+  auto addChunks = [&](Values &s, Value queryBase, Value keyBase,
+                       int64_t chunks) {
+    for (int64_t chunk = 0; chunk < chunks; chunk += 2) {
+      SmallVector<Operand> a;
       for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+        a.push_back(operand(b.loadMatrices(laneAddress(queries, queryBase,
+                                                       16 * tile, chunk, place),
+                                           /*transposed=*/false),
+                            guard));
+      for (int64_t pair = 0; pair < plan.scoreTiles() / 2; ++pair) {
+        Values k = b.loadMatrices(
+            laneAddress(keys, keyBase, 16 * pair, chunk, keyPlace),
+            /*transposed=*/false);
         for (int64_t which = 0; which < 2; ++which) {
-          size_t at = scoreIndex(tile, 2 * pair + which);
-          Values c(s.begin() + at, s.begin() + at + 4);
-          c = product(a[tile], ArrayRef(k).slice(2 * which, 2), c,
-                      /*finite=*/false);
-          llvm::copy(c, s.begin() + at);
+          Operand columns = operand(ArrayRef(k).slice(2 * which, 2), guard);
+          for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
+            size_t at = scoreIndex(tile, 2 * pair + which);
+            llvm::copy(product(a[tile], columns, ArrayRef(s).slice(at, 4)),
+                       s.begin() + at);
+          }
         }
+      }
     }
+  };
+  Values s(4 * plan.rowTiles * plan.scoreTiles(), b.f32(0));
+  Value queryOffset = b.i32(plan.queriesOffset());
+  Value keyOffset = b.add(b.mul(stage, keys.bytes()), plan.keysOffset());
+  int64_t panels = keys.chunks() / keys.panelChunks();
+  if (!isF32() || panels == 1) {
+    addChunks(s, sharedAt(queryOffset), sharedAt(keyOffset), keys.chunks());
+    return s;
   }
-  return s;
+  // Products of f32 are many instructions: a loop, for the cache that holds
+  // them.
+  return b.loop(
+      b.i32(0), b.i32(panels), b.i32(1), s,
+      [&](Value panel, ValueRange carried) {
+        Values sum(carried);
+        addChunks(
+            sum,
+            sharedAt(b.add(queryOffset, b.mul(panel, queries.panelBytes()))),
+            sharedAt(b.add(keyOffset, b.mul(panel, keys.panelBytes()))),
+            keys.panelChunks());
+        return sum;
+      });
 }
 
 /// The weights of one step of P V as operand a: 16 keys, or 8 in f32.
@@ -839,7 +958,7 @@ Values AttentionKernel::softmax(Values s, State &state) {
   constexpr double kMostFused = 1 << 16;
   Value c = b.f32(toBase2());
   Values bases;
-  Value fused = arith::ConstantOp::create(b, b.getBoolAttr(true));
+  Value fused = b.truth(true);
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t half = 0; half < 2; ++half) {
       size_t row = 2 * tile + half;
@@ -956,34 +1075,58 @@ Value AttentionKernel::finitePart(Value bits) {
   });
 }
 
-/// True for a warp iff the tile of V holds a NaN or an infinity.
-Value AttentionKernel::hasNonFinite(Value stage) {
+/// Whether a NaN or an infinity of the tile of V would do more than it should:
+/// to rows that do not see it; or at all, in f32, whose products take numbers.
+Value AttentionKernel::mayHideNonFinite(const KeyTile &tile) {
+  return isF32() ? b.truth(true) : isPartial(tile);
+}
+
+/// Looks for NaN and infinities in the part of the tile of V that this thread
+/// copied, before the barrier behind which others read it.
+void AttentionKernel::findNonFinite(const KeyTile &tile, Value stage) {
   Format format = formatOf(spec.element);
   SharedTile values = plan.values();
   Value base = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
-  Value found = b.loop(
-      lane, b.i32(values.rows() * values.chunks()), b.i32(32),
-      arith::ConstantOp::create(b, b.getBoolAttr(false)).getResult(),
-      [&](Value index, ValueRange carried) -> Values {
-        Value place = b.add(base, linearOffset(values, index));
+  // No thread looks where it has not copied: that may not be there yet.
+  Value found = loopOwnChunks(
+      values, base, b.truth(false),
+      [&](Value place, ValueRange carried) -> Values {
         Value any = carried[0];
         for (Value word :
-             elementsOf(b, b.load(VectorType::get({4}, b.getI32Type()),
-                                  sharedAt(place), SharedTile::kChunkBytes)))
+             elementsOf(b, b.load(VectorType::get({4}, b.getI32Type()), place,
+                                  SharedTile::kChunkBytes))) {
+          if (isF32()) {
+            any =
+                b.bor(any, b.less(b.i32(kLargestF32), b.band(word, INT32_MAX)));
+            continue;
+          }
           for (int64_t shift : {0, 16}) {
-            if (isF32() && shift)
-              continue;
             int64_t exponent = format.exponent << shift;
             any = b.bor(any, b.equal(b.band(word, exponent), b.i32(exponent)));
           }
+        }
         return {any};
       })[0];
-  return b.voteAny(found);
+  b.branch(found, [&] { b.store(b.add(tile.begin, 1), warpInfo(kFinding)); });
+}
+
+/// Behind the barrier: whether any thread has.
+Value AttentionKernel::foundNonFinite(const KeyTile &tile) {
+  Value any = b.truth(false), found = b.add(tile.begin, 1);
+  for (int64_t w = 0; w < plan.warps; ++w)
+    any = b.bor(
+        any,
+        b.equal(found, b.load(b.getI32Type(),
+                              sharedAt(b.i32(plan.warpInfoOffset() +
+                                             GPUTilePlan::kWarpInfoBytes * w +
+                                             kFinding)))));
+  return any;
 }
 
 /// Adds to acc what the tile's infinities and NaNs do to the rows that see
 /// them, and takes them out of the tile. All threads of the block take part.
-Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
+Values AttentionKernel::spareHiddenRows(Values acc, const KeyTile &keys,
+                                        Value stage) {
   SharedTile values = plan.values();
   Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
   // The rare path is kept small rather than fast: a loop over pairs of value
@@ -991,9 +1134,18 @@ Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
   // tile after the other.
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
     Values visible(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1));
-    mask(visible, tile);
-    for (Value &x : visible)
-      x = b.fmax(x, b.f32(0)); // hidden: -inf
+    auto masked = [&] {
+      mask(visible, tile);
+      for (Value &x : visible)
+        x = b.fmax(x, b.f32(0)); // hidden: -inf
+      return visible;
+    };
+    if (isF32()) {
+      Values all(visible);
+      visible = b.choose(isPartial(keys), masked, [&] { return all; });
+    } else {
+      visible = masked();
+    }
     SmallVector<Values> seen;
     for (int64_t step = 0; step < productSteps(); ++step)
       seen.push_back(weights(visible, tile, step));
@@ -1027,14 +1179,13 @@ Values AttentionKernel::spareHiddenRows(Values acc, Value stage) {
                });
   }
   b.barrier();
-  b.loop(thread, b.i32(values.rows() * values.chunks()), b.i32(plan.threads()),
-         [&](Value index) {
-           Value place = sharedAt(b.add(offset, linearOffset(values, index)));
-           for (int64_t word = 0; word < 4; ++word) {
-             Value address = b.at(place, b.i32(4 * word));
-             b.store(finitePart(b.load(b.getI32Type(), address)), address);
-           }
-         });
+  loopOwnChunks(values, offset, {}, [&](Value place, ValueRange) -> Values {
+    for (int64_t word = 0; word < 4; ++word) {
+      Value address = b.at(place, b.i32(4 * word));
+      b.store(finitePart(b.load(b.getI32Type(), address)), address);
+    }
+    return {};
+  });
   b.barrier();
   return acc;
 }
@@ -1056,23 +1207,57 @@ Value AttentionKernel::effectOf(Value codes) {
   return b.fadd(b.fadd(positive, negative), nan);
 }
 
-/// acc += P V, for the operands that `weights` makes of P.
-void AttentionKernel::accumulate(ArrayRef<Values> p, State &state,
-                                 Value stage) {
-  Value base =
-      sharedAt(b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
-  for (int64_t step = 0; step < productSteps(); ++step)
+/// acc + P V, for the operands that `weights` makes of P.
+Values AttentionKernel::accumulate(ArrayRef<Values> p, Values acc, Value stage,
+                                   Guard guard) {
+  SharedTile values = plan.values();
+  Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  auto addStep = [&](Values &acc, ArrayRef<Values> weights, Value base,
+                     int64_t step) {
+    SmallVector<Operand> a;
+    for (const Values &registers : weights)
+      a.push_back(operand(registers));
     for (int64_t pair = 0; pair < plan.valueTiles() / 2; ++pair) {
       Values v = valuesOf(base, step, pair);
-      for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-        for (int64_t which = 0; which < 2; ++which) {
+      for (int64_t which = 0; which < 2; ++which) {
+        Operand columns = operand(ArrayRef(v).slice(2 * which, 2), guard);
+        for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
           size_t at = accIndex(tile, 2 * pair + which);
-          Values c(state.acc.begin() + at, state.acc.begin() + at + 4);
-          c = product(p[step * plan.rowTiles + tile],
-                      ArrayRef(v).slice(2 * which, 2), c, /*finite=*/true);
-          llvm::copy(c, state.acc.begin() + at);
+          llvm::copy(product(a[tile], columns, ArrayRef(acc).slice(at, 4)),
+                     acc.begin() + at);
         }
+      }
     }
+  };
+  if (!isF32()) {
+    for (int64_t step = 0; step < productSteps(); ++step)
+      addStep(acc, p.slice(step * plan.rowTiles, plan.rowTiles),
+              sharedAt(offset), step);
+    return acc;
+  }
+  // A loop as in `scores`. The weights of the step are the first ones that are
+  // carried, and change places with those of the steps to come.
+  size_t ofStep = 4 * plan.rowTiles, ofAcc = acc.size();
+  Values carried(acc);
+  for (const Values &registers : p)
+    carried.append(registers);
+  Values results =
+      b.loop(b.i32(0), b.i32(productSteps()), b.i32(1), carried,
+             [&](Value step, ValueRange arguments) {
+               Values acc(arguments.take_front(ofAcc));
+               ValueRange weights = arguments.drop_front(ofAcc);
+               SmallVector<Values> first;
+               for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+                 first.push_back(Values(weights.slice(4 * tile, 4)));
+               Value base = sharedAt(
+                   b.add(offset, b.mul(step, 8 * values.panelRowBytes())));
+               addStep(acc, first, base, /*step=*/0);
+               acc.append(Values(weights.drop_front(ofStep)));
+               acc.append(Values(weights.take_front(ofStep)));
+               return acc;
+             });
+  results.truncate(ofAcc);
+  return results;
 }
 
 State AttentionKernel::visitKeys(State state) {
@@ -1095,7 +1280,11 @@ State AttentionKernel::visitKeys(State state) {
   carried.push_back(b.i32(0)); // the stage of this tile
   bool hasInfo = spec.bias || spec.score;
   Values results = b.whileLoop(
-      carried, [&](ValueRange arguments) { return arguments[ofState + 4]; },
+      carried,
+      [&](ValueRange arguments) {
+        return isThere(
+            KeyTile::from(arguments.slice(ofState, KeyTile::kFields)));
+      },
       [&](ValueRange arguments) {
         State state = State::from(arguments.take_front(ofState), plan.rowTiles);
         SmallVector<KeyTile> tiles;
@@ -1119,6 +1308,7 @@ State AttentionKernel::visitKeys(State state) {
         Values s = scores(stage);
 
         b.waitForCopies(open);
+        b.branch(mayHideNonFinite(tile), [&] { findNonFinite(tile, stage); });
         b.barrier(); // V and the keys' positions are there, K is free
         if (spec.transformsScores())
           s = transform(s);
@@ -1137,14 +1327,23 @@ State AttentionKernel::visitKeys(State state) {
         KeyTile next = nextTile(tiles.back());
         copyKeys(next, stage);
         Value spare = b.choose(
-            partial, [&]() -> Values { return {hasNonFinite(stage)}; },
-            [&]() -> Values {
-              return {arith::ConstantOp::create(b, b.getBoolAttr(false))};
-            })[0];
-        state.acc = b.choose(
-            spare, [&] { return spareHiddenRows(state.acc, stage); },
-            [&] { return state.acc; });
-        accumulate(p, state, stage);
+            mayHideNonFinite(tile),
+            [&]() -> Values { return {foundNonFinite(tile)}; },
+            [&]() -> Values { return {b.truth(false)}; })[0];
+        if (isF32()) {
+          state.acc = b.choose(
+              spare,
+              [&] {
+                Values acc = spareHiddenRows(state.acc, tile, stage);
+                return accumulate(p, acc, stage, Guard::Largest);
+              },
+              [&] { return accumulate(p, state.acc, stage, Guard::None); });
+        } else {
+          state.acc = b.choose(
+              spare, [&] { return spareHiddenRows(state.acc, tile, stage); },
+              [&] { return state.acc; });
+          state.acc = accumulate(p, state.acc, stage, Guard::None);
+        }
 
         Values yielded = state.flat();
         for (int64_t s = 1; s < stages; ++s)
@@ -1273,8 +1472,7 @@ void AttentionKernel::writeRow(ArrayRef<Value> values, Value row, Value lse) {
                [&] { one(second, b.at(target, b.i64(bytes))); });
     }
     Value lsePointer = pointerParameter(PARAMETER(lse));
-    Value asked = b.bxor(isNull(lsePointer),
-                         arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    Value asked = b.bxor(isNull(lsePointer), b.truth(true));
     Value writes = b.band(asked, b.equal(b.band(lane, 3), b.i32(0)));
     b.branch(writes, [&] {
       b.store(lse, element(lsePointer, PARAMETER(lse_strides),
@@ -1286,8 +1484,7 @@ void AttentionKernel::writeRow(ArrayRef<Value> values, Value row, Value lse) {
 void AttentionKernel::finish(State state) {
   Value sinks = pointerParameter(PARAMETER(sinks));
   Value mean = pointerParameter(PARAMETER(mean));
-  Value hasMean =
-      b.bxor(isNull(mean), arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  Value hasMean = b.bxor(isNull(mean), b.truth(true));
   double weightUnit = std::exp2(weightExponent());
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t half = 0; half < 2; ++half) {
@@ -1355,6 +1552,7 @@ void AttentionKernel::finish(State state) {
 
 bool AttentionKernel::build() {
   decodeItem(/*late=*/false);
+  storeWarpInfo();
   placeLanes();
   rangeBegin = itemField(ITEM(range_begin));
   rangeEnd = itemField(ITEM(range_end));
@@ -1378,6 +1576,7 @@ bool AttentionKernel::build() {
                           },
                           [&] { return state.flat(); }),
                       plan.rowTiles);
+  headBlock = b.load(b.getI32Type(), warpInfo(kHeadBlock));
   state = State::from(
       b.loop(itemField(ITEM(merge_begin), /*late=*/true),
              itemField(ITEM(merge_end), /*late=*/true), b.i32(1), state.flat(),

@@ -30,6 +30,9 @@ Value DeviceBuilder::i64(int64_t value) {
 Value DeviceBuilder::f32(double value) {
   return arith::ConstantOp::create(*this, getF32FloatAttr(value));
 }
+Value DeviceBuilder::truth(bool value) {
+  return arith::ConstantOp::create(*this, getBoolAttr(value));
+}
 Value DeviceBuilder::negativeInfinity() {
   return f32(-std::numeric_limits<float>::infinity());
 }
@@ -71,6 +74,11 @@ Value DeviceBuilder::notEqual(Value a, Value b) {
 }
 Value DeviceBuilder::select(Value condition, Value a, Value b) {
   return arith::SelectOp::create(*this, condition, a, b);
+}
+
+Value DeviceBuilder::isFinite(Value x) {
+  return compare(arith::CmpFPredicate::OLT, fabs(x),
+                 f32(std::numeric_limits<float>::infinity()));
 }
 
 Value DeviceBuilder::bits(Value value) {
@@ -303,9 +311,4 @@ Value DeviceBuilder::pack(Product product, Value lower, Value upper) {
   return rounded(NVVM::ConvertF32x2ToBF16x2Op::create(
       *this, VectorType::get({2}, getBF16Type()), upper, lower, Value(),
       NVVM::FPRoundingMode::RN));
-}
-
-Value DeviceBuilder::toTF32(Value x) {
-  return NVVM::ConvertFloatToTF32Op::create(*this, getI32Type(), x,
-                                            NVVM::FPRoundingMode::RNA);
 }

@@ -43,6 +43,7 @@ public:
   Value i32(int64_t value);
   Value i64(int64_t value);
   Value f32(double value);
+  Value truth(bool value); ///< i1
   Value negativeInfinity();
 
   // Integers.
@@ -87,6 +88,7 @@ public:
   Value compare(arith::CmpFPredicate predicate, Value a, Value b) {
     return arith::CmpFOp::create(*this, predicate, a, b);
   }
+  Value isFinite(Value x);
   Value bits(Value f32Value);
   Value fromBits(Value i32Value);
   /// 2^x, log2(x), 1/x: the hardware's, within 2 ulp; denormals count as 0.
@@ -141,8 +143,6 @@ public:
   Values mma(Product product, ValueRange a, ValueRange b, ValueRange c);
   /// Two f32, rounded, in the lower and the upper half of an i32.
   Value pack(Product product, Value lower, Value upper);
-  /// f32 rounded to tf32, as an i32.
-  Value toTF32(Value x);
   /// f16, bf16 or f32 to f32.
   Value widen(Value x);
   /// f32 to f16, bf16 or f32, rounded to the nearest.

@@ -35,14 +35,19 @@ int64_t GPUTilePlan::valueTiles() const {
 }
 
 int64_t GPUTilePlan::registers() const {
-  // Accumulators of out and scores; maxima and sums; fragments of one product;
-  // addresses and the rest, found with ptxas (test/Conversion/RingToGPU).
-  int64_t accumulators = 4 * rowTiles * (valueTiles() + scoreTiles());
-  int64_t rowState = 4 * rowTiles;
-  int64_t fragments = (shape.elementBytes == 4 ? 2 : 1) * 4 * (rowTiles + 1);
+  // The constants were found with ptxas: test/Integration/gpu/ptxas_variants.py
+  // asks it about many plans.
+  bool isF32 = shape.elementBytes == 4;
+  int64_t accumulators = 4 * rowTiles * valueTiles();
+  int64_t rowState = 4 * rowTiles; // maxima, sums and what is made of them
+  // The main loop: scores, fragments of one product, addresses and the rest.
   // With several stages addresses in shared memory change from tile to tile.
+  int64_t scores = 4 * rowTiles * scoreTiles();
+  int64_t fragments = (isF32 ? 2 : 1) * 4 * (rowTiles + 1);
   int64_t rest = 36 + 40 * (stages - 1) + (shape.transformsScores ? 16 : 0);
-  return accumulators + rowState + fragments + rest;
+  // Where two states are merged: loads in flight.
+  int64_t merge = 88 + (isF32 ? 16 : 0);
+  return accumulators + rowState + std::max(scores + fragments + rest, merge);
 }
 
 std::string GPUTilePlan::describe() const {
@@ -82,9 +87,8 @@ std::optional<GPUTilePlan> mlir::ring::planTiles(const AttentionShape &shape,
                       -plan.warps);
   };
   for (int64_t rowTiles : {2, 1}) {
-    // The code for a score region is repeated for each score of a thread, and
-    // products of f32 are six times the code.
-    if ((shape.hasScoreRegion || shape.elementBytes == 4) && rowTiles > 1)
+    // The code for a score region is repeated for each score of a thread.
+    if (shape.hasScoreRegion && rowTiles > 1)
       continue;
     for (int64_t keyTile : {64, 32, 16}) {
       if ((shape.hasScoreRegion || shape.elementBytes == 4) && keyTile > 32)

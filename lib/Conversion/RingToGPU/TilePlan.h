@@ -83,7 +83,12 @@ struct GPUTilePlan {
   }
   /// Per key of the tile: position, segment id (i32 each).
   int64_t keyInfoOffset() const { return rowInfoOffset() + 16 * rows(); }
-  int64_t sharedBytes() const { return keyInfoOffset() + 8 * keyTile; }
+  /// Per warp: what the kernel keeps here rather than in registers.
+  int64_t warpInfoOffset() const { return keyInfoOffset() + 8 * keyTile; }
+  static constexpr int64_t kWarpInfoBytes = 24;
+  int64_t sharedBytes() const {
+    return warpInfoOffset() + kWarpInfoBytes * warps;
+  }
 
   /// Of one tile: per thread the accumulators and, of each of its rows, maximum
   /// and sum.

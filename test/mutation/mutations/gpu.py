@@ -8,7 +8,7 @@ BUILDER = "lib/Conversion/RingToGPU/DeviceBuilder.cpp"
 PASS = "lib/Conversion/RingToGPU/RingToGPU.cpp"
 
 CASES = lit("Integration/gpu/cases.test")
-HIDDEN = lit("Integration/gpu/hidden_values.py")
+NON_FINITE = lit("Integration/gpu/non_finite_values.py")
 ROUNDS = lit("Conversion/RingToGPU/rounds.mlir")
 REFUSED = lit("Conversion/RingToGPU/refused.mlir")
 
@@ -27,8 +27,8 @@ MUTATIONS = [
     kernel(
         "wait-values",
         "a tile of V is not waited for",
-        "        b.waitForCopies(open);\n        b.barrier(); // V and",
-        "        b.barrier(); // V and",
+        "        b.waitForCopies(open);\n        b.branch(mayHideNonFinite",
+        "        b.branch(mayHideNonFinite",
     ),
     kernel(
         "wait-too-little",
@@ -81,7 +81,7 @@ MUTATIONS = [
     kernel(
         "tf32-low-part",
         "the low parts of f32 are left out",
-        "  c = b.mma(productKind(), aLow, bCross, c);\n  c = b.mma(productKind(), aCross, bLow, c);\n",
+        "    sum = b.mma(productKind(), a.low, other.cross, sum);\n    sum = b.mma(productKind(), a.cross, other.low, sum);\n",
         "",
     ),
     kernel(
@@ -100,21 +100,75 @@ MUTATIONS = [
         "fused-always",
         "log2 e is multiplied into scores of any size",
         "b.voteAll(fused),",
-        "arith::ConstantOp::create(b, b.getBoolAttr(true)),",
+        "b.truth(true),",
     ),
     kernel(
         "hidden-values",
         "what is not finite in V is multiplied by 0",
-        "Value spare = b.choose(",
-        "partial = arith::ConstantOp::create(b, b.getBoolAttr(false));\n        Value spare = b.choose(",
-        test=HIDDEN,
+        "            [&]() -> Values { return {foundNonFinite(tile)}; },",
+        "            [&]() -> Values { return {b.truth(false)}; },",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "one-warp-finds",
+        "what other warps found in V is not read",
+        "for (int64_t w = 0; w < plan.warps; ++w)",
+        "for (int64_t w = 0; w < 1; ++w)",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "found-in-any-tile",
+        "a tile of V is taken for one in which something was found before",
+        "Value any = b.truth(false), found = b.add(tile.begin, 1);",
+        "Value any = b.truth(false), found = b.i32(1);",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "full-tile-masked",
+        "a full tile, whose keys have no positions, is masked where V is not finite",
+        "visible = b.choose(isPartial(keys), masked, [&] { return all; });",
+        "visible = masked();",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "scores-unguarded",
+        "an infinity in Q or K makes NaN of its scores, in f32",
+        "b.voteAll(finite), [&] { return fast; },",
+        "b.truth(true), [&] { return fast; },",
+        test=NON_FINITE,
     ),
     kernel(
         "infinity-meets-low",
         "an infinity is multiplied by the low part of what it meets, in f32",
-        "c = b.mma(productKind(), aLow, bCross, c);",
-        "c = b.mma(productKind(), aLow, bHigh, c);",
-        test=HIDDEN,
+        "cross = b.select(finite, high, zero);",
+        "cross = high;",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "payload-cut",
+        "a NaN loses its payload and becomes an infinity, in f32",
+        "high = b.select(b.compare(arith::CmpFPredicate::ORD, x, x), high,",
+        "high = b.select(b.truth(true), high,",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "largest-rounds-up",
+        "the largest numbers become infinities in V, in f32",
+        "return accumulate(p, acc, stage, Guard::Largest);",
+        "return accumulate(p, acc, stage, Guard::None);",
+        test=NON_FINITE,
+    ),
+    kernel(
+        "copy-permutation",
+        "the rows that a thread copies next are permuted as its first one is",
+        "Value permuted = b.bxor(first, number * SharedTile::kChunkBytes);",
+        "Value permuted = first;",
+    ),
+    kernel(
+        "weights-in-place",
+        "all steps of P V take the weights of the first, in f32",
+        "acc.append(Values(weights.drop_front(ofStep)));",
+        "acc.append(Values(weights.drop_back(ofStep)));",
     ),
     kernel(
         "pack-order",
