@@ -49,6 +49,8 @@ for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "RING_POISON"):
 config.substitutions += [
     # Python with NumPy.
     ("%python", config.ring_python),
+    # The C compiler of the build, for libraries that a test needs.
+    ("%host_cc", config.ring_c_compiler),
     # Models and other files that tests share with the examples.
     ("%examples", os.path.join(config.ring_source_dir, "examples")),
     ("%ring_src_root", config.ring_source_dir),

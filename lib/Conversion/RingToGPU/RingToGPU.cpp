@@ -9,6 +9,7 @@
 #include "AttentionKernel.h"
 
 #include "ring/Conversion/Passes.h"
+#include "ring/Conversion/RingToGPU/Chips.h"
 #include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/Transforms/RankProgram.h"
 #include "ring/Runtime/Device.h"
@@ -496,8 +497,8 @@ func::FuncOp ConvertRingToGPUPass::cloneForDevice(func::FuncOp function) {
 void ConvertRingToGPUPass::runOnOperation() {
   limits = ChipLimits::of(chip);
   if (!limits) {
-    getOperation().emitError("no kernels for chip '")
-        << chip << "', expected sm_80, sm_86, sm_87 or sm_89";
+    refuse(getOperation().getLoc(), "chip " + chip, kWhere)
+        << ", expected " << kernelChips();
     return signalPassFailure();
   }
   kernels = nullptr;

@@ -8,7 +8,8 @@
 
 #include "TilePlan.h"
 
-#include "llvm/ADT/StringSwitch.h"
+#include "ring/Conversion/RingToGPU/Chips.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -16,17 +17,26 @@
 
 using namespace mlir::ring;
 
+/// KiB of shared memory that a multiprocessor can give: CUDA C++ Programming
+/// Guide, "Technical Specifications per Compute Capability".
+static constexpr std::pair<llvm::StringLiteral, int64_t> kChips[] = {
+    {"sm_80", 164}, {"sm_86", 100}, {"sm_87", 164}, {"sm_89", 100}};
+
 std::optional<ChipLimits> ChipLimits::of(llvm::StringRef chip) {
-  // CUDA C++ Programming Guide, "Technical Specifications per Compute
-  // Capability": shared memory of a block is 1 KiB less than what a
-  // multiprocessor can give.
-  auto withShared = [](int64_t kilobytes) {
-    return ChipLimits{(kilobytes - 1) << 10, kilobytes << 10, 65536};
-  };
-  return llvm::StringSwitch<std::optional<ChipLimits>>(chip)
-      .Cases({"sm_80", "sm_87"}, withShared(164))
-      .Cases({"sm_86", "sm_89"}, withShared(100))
-      .Default(std::nullopt);
+  for (auto [name, kilobytes] : kChips)
+    if (name == chip) // 1 KiB less for a block, by the same table
+      return ChipLimits{(kilobytes - 1) << 10, kilobytes << 10, 65536};
+  return std::nullopt;
+}
+
+std::string mlir::ring::kernelChips() {
+  std::string names;
+  for (auto [name, kilobytes] : kChips) {
+    if (!names.empty())
+      names += name == std::end(kChips)[-1].first ? " or " : ", ";
+    names += name;
+  }
+  return names;
 }
 
 int64_t GPUTilePlan::valueTiles() const {

@@ -12,6 +12,7 @@
 
 #include "ring/Runtime/Runtime.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace mlir;
@@ -33,6 +34,9 @@ private:
   LogicalResult checkOp(Operation *op);
   LogicalResult checkTypes(Operation *op);
   LogicalResult checkRanks(shard::ProcessLinearIndexOp op);
+  LogicalResult checkDevice(Operation *op);
+  LogicalResult checkImages(DeviceAttentionOp op);
+  LogicalResult checkDeviceCallee(Operation *op, func::FuncOp callee);
   LogicalResult checkCallee(ParallelCallOp op);
   LogicalResult checkCallee(HostRunOp op);
   LogicalResult checkCallee(mlir::ring::CallOp op);
@@ -63,7 +67,7 @@ LogicalResult FunctionCheck::checkSignature() {
            << ", expected results as destinations among the arguments";
   for (Type type : function.getArgumentTypes()) {
     auto memref = dyn_cast<MemRefType>(type);
-    if (isa<FutureType>(type) ||
+    if (isa<RingDialect>(type.getDialect()) ||
         (memref && (!isStrided(memref) || !types.convertType(memref))))
       return function.emitError("takes ")
              << type << ", expected strided memrefs in the default memory";
@@ -134,6 +138,46 @@ LogicalResult FunctionCheck::checkRanks(shard::ProcessLinearIndexOp op) {
   return success();
 }
 
+static bool isLocal(func::FuncOp function) {
+  return function->hasAttr(kRankOfAttrName) &&
+         function->hasAttr(kLocalAttrName);
+}
+
+/// A rank has a GPU between its begin and its end.
+LogicalResult FunctionCheck::checkDevice(Operation *op) {
+  if (!function->hasAttr(kRankOfAttrName) || isLocal(function))
+    return op->emitError("outside a rank function with rounds");
+  auto attention = dyn_cast<DeviceAttentionOp>(op);
+  if (!attention)
+    return success();
+  for (Type type : attention.getCaptures().getTypes())
+    if (!isa<MemRefType>(type) && !type.isIntOrIndexOrFloat())
+      return op->emitError("captures ")
+             << type << ", expected memrefs, integers, indices or floats";
+  return checkImages(attention);
+}
+
+/// The runtime chooses an image by what its properties say.
+LogicalResult FunctionCheck::checkImages(DeviceAttentionOp op) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto binary =
+      module.lookupSymbol<gpu::BinaryOp>(op.getKernel().getRootReference());
+  if (!binary)
+    return success();
+  for (Attribute attr : binary.getObjects()) {
+    auto object = dyn_cast<gpu::ObjectAttr>(attr);
+    DictionaryAttr properties = object ? object.getProperties() : nullptr;
+    if (properties && properties.getAs<StringAttr>("kind") &&
+        properties.getAs<StringAttr>("chip"))
+      continue;
+    InFlightDiagnostic diag =
+        op.emitError("has an image without the properties 'kind' and 'chip'");
+    diag.attachNote(binary.getLoc()) << "the images are here";
+    return diag;
+  }
+  return success();
+}
+
 LogicalResult FunctionCheck::checkCallee(ParallelCallOp op) {
   auto module = function->getParentOfType<ModuleOp>();
   if (module.lookupSymbol<func::FuncOp>(op.getCallee()))
@@ -159,6 +203,26 @@ static bool isPartOf(MemRefType type, MemRefType stack) {
                                    ShapedType::isDynamic(part) ||
                                    ShapedType::isDynamic(whole);
                           });
+}
+
+/// What runs on ranks with a GPU takes the same.
+LogicalResult FunctionCheck::checkDeviceCallee(Operation *op,
+                                               func::FuncOp callee) {
+  auto symbol = op->getAttrOfType<FlatSymbolRefAttr>(kDeviceCalleeAttrName);
+  if (!symbol)
+    return success();
+  FailureOr<func::FuncOp> onDevice =
+      findRankFunction(op, symbol, callee.getNumArguments());
+  if (failed(onDevice))
+    return failure();
+  if (onDevice->getArgumentTypes() == callee.getArgumentTypes())
+    return success();
+  InFlightDiagnostic diag = op->emitError("runs ")
+                            << symbol << " on GPUs, expected the arguments of @"
+                            << callee.getName();
+  diag.attachNote(onDevice->getLoc())
+      << "the function takes " << onDevice->getArgumentTypes();
+  return diag;
 }
 
 /// The rank function that `op` runs with so many arguments.
@@ -205,12 +269,7 @@ LogicalResult FunctionCheck::checkCallee(HostRunOp op) {
                       !memref::CastOp::areCastCompatible(given, taken))
       return mismatch(op, *callee, place, given);
   }
-  return success();
-}
-
-static bool isLocal(func::FuncOp function) {
-  return function->hasAttr(kRankOfAttrName) &&
-         function->hasAttr(kLocalAttrName);
+  return checkDeviceCallee(op, *callee);
 }
 
 /// Programs with rounds run one after another, and nothing calls itself.
@@ -229,7 +288,7 @@ LogicalResult FunctionCheck::checkCallee(mlir::ring::CallOp op) {
     if (given != taken && !memref::CastOp::areCastCompatible(given, taken))
       return mismatch(op, *callee, place, given);
   }
-  return success();
+  return checkDeviceCallee(op, *callee);
 }
 
 LogicalResult FunctionCheck::checkOp(Operation *op) {
@@ -245,6 +304,9 @@ LogicalResult FunctionCheck::checkOp(Operation *op) {
                                      << "', expected control flow of cf only";
   if (failed(checkTypes(op)))
     return failure();
+  if (isa<DeviceImportOp, DeviceExportOp, DeviceHostCopyOp, DeviceAttentionOp,
+          DeviceRoundOp>(op))
+    return checkDevice(op);
   if (auto rank = dyn_cast<shard::ProcessLinearIndexOp>(op))
     return checkRanks(rank);
   if (auto call = dyn_cast<ParallelCallOp>(op))

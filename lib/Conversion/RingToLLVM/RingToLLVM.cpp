@@ -49,7 +49,12 @@ private:
   /// It computes on the rank's GPU.
   bool usesDevice() {
     return function
-        .walk([](DeviceAttentionOp) { return WalkResult::interrupt(); })
+        .walk([](Operation *op) {
+          return isa<DeviceImportOp, DeviceExportOp, DeviceHostCopyOp,
+                     DeviceAttentionOp>(op)
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
         .wasInterrupted();
   }
   void addContextAndStatus();

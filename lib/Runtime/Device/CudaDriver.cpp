@@ -83,9 +83,11 @@ static bool open(Driver &driver, std::string &error) {
         dlsym(library, "ring_vgpu_last_report"));
   if (driver.driverGetVersion)
     driver.driverGetVersion(&driver.version);
+  std::string text = kind + " " + driver.library + " of " +
+                     (driver.version ? "version " + versionText(driver.version)
+                                     : "unknown version");
   if (missing) {
-    error = kind + " " + driver.library + " of version " +
-            versionText(driver.version) + " has no function " + missing;
+    error = text + " has no function " + missing;
     return false;
   }
   CUresult code = driver.init(0);
@@ -93,8 +95,7 @@ static bool open(Driver &driver, std::string &error) {
     code = driver.deviceGetCount(&driver.devices);
   if (code != CUDA_SUCCESS || driver.devices < 1) {
     error =
-        kind + " " + driver.library + " of version " +
-        versionText(driver.version) + ": " +
+        text + ": " +
         (code == CUDA_SUCCESS ? "there is no device" : driver.describe(code));
     return false;
   }

@@ -18,8 +18,12 @@ using namespace ring::nccl;
 /// The first with all that ncclConfig_t holds.
 constexpr int kOldestVersion = 21800;
 
-/// "2.28.9" of 22809.
+/// "2.28.9" of 22809. Until 2.8 a major version was 1000.
 static std::string versionText(int version) {
+  if (version < 10000)
+    return std::to_string(version / 1000) + "." +
+           std::to_string(version / 100 % 10) + "." +
+           std::to_string(version % 100);
   return std::to_string(version / 10000) + "." +
          std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
@@ -49,8 +53,9 @@ static bool open(Library &nccl, std::string &error) {
       reinterpret_cast<decltype(nccl.getLastError)>(find("ncclGetLastError"));
   if (nccl.getVersion)
     nccl.getVersion(&nccl.version);
-  std::string text =
-      "NCCL " + nccl.name + " of version " + versionText(nccl.version);
+  std::string text = "NCCL " + nccl.name + " of " +
+                     (nccl.version ? "version " + versionText(nccl.version)
+                                   : "unknown version");
   if (missing)
     error = text + " has no function " + missing;
   else if (nccl.version < kOldestVersion)

@@ -14,10 +14,15 @@
 
 using namespace ring::vgpu;
 
+// CUDA C++ Programming Guide, "Technical Specifications per Compute
+// Capability". Multiprocessors are those of A100, A40, AGX Orin, L40S, H100.
 static constexpr Chip kChips[] = {
-    {"sm_80", 8, 0, 108, 164 << 10, 163 << 10},
-    {"sm_90", 9, 0, 132, 228 << 10, 227 << 10},
-    {"sm_90a", 9, 0, 132, 228 << 10, 227 << 10},
+    {"sm_80", 8, 0, 108, 2048, 32, 164 << 10, 163 << 10},
+    {"sm_86", 8, 6, 84, 1536, 16, 100 << 10, 99 << 10},
+    {"sm_87", 8, 7, 16, 1536, 16, 164 << 10, 163 << 10},
+    {"sm_89", 8, 9, 142, 1536, 24, 100 << 10, 99 << 10},
+    {"sm_90", 9, 0, 132, 2048, 32, 228 << 10, 227 << 10},
+    {"sm_90a", 9, 0, 132, 2048, 32, 228 << 10, 227 << 10},
 };
 
 CUresult ring::vgpu::cuInit(unsigned flags) {
@@ -29,14 +34,17 @@ CUresult ring::vgpu::cuInit(unsigned flags) {
     return CUDA_SUCCESS;
   const char *chip = std::getenv("RING_VGPU_CHIP");
   bool known = false;
-  for (const Chip &candidate : kChips)
+  std::string names;
+  for (const Chip &candidate : kChips) {
+    names += (names.empty() ? "" : ", ") + std::string(candidate.name);
     if (std::strcmp(candidate.name, chip ? chip : "sm_80") == 0) {
       driver.chip = candidate;
       known = true;
     }
+  }
   if (!known) {
-    addReport(std::string("RING_VGPU_CHIP=") + chip +
-              ": expected sm_80, sm_90 or sm_90a");
+    addReport(std::string("RING_VGPU_CHIP=") + chip + ": expected one of " +
+              names);
     return CUDA_ERROR_INVALID_VALUE;
   }
   const char *text = std::getenv("RING_VGPU_DEVICES");
@@ -122,7 +130,7 @@ static int attributeOf(CUdevice_attribute attribute, const Chip &chip) {
   case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
     return chip.multiprocessors;
   case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-    return kThreadsPerMultiprocessor;
+    return chip.threadsPerMultiprocessor;
   case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
   case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
     return 1;
@@ -135,7 +143,7 @@ static int attributeOf(CUdevice_attribute attribute, const Chip &chip) {
   case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
     return chip.sharedPerBlockOptIn;
   case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-    return kBlocksPerMultiprocessor;
+    return chip.blocksPerMultiprocessor;
   case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
     return kSharedReserved;
   }

@@ -230,10 +230,10 @@ CUresult ring::vgpu::cuOccupancyMaxActiveBlocksPerMultiprocessor(
   const Chip &chip = call.driver.chip;
   size_t shared = dynamicShared + staticShared(*found);
   int whole = (threads + kWarp - 1) / kWarp * kWarp;
-  *blocks =
-      std::min({kThreadsPerMultiprocessor / whole, kBlocksPerMultiprocessor,
-                static_cast<int>(chip.sharedPerMultiprocessor /
-                                 (shared + kSharedReserved))});
+  *blocks = std::min({chip.threadsPerMultiprocessor / whole,
+                      chip.blocksPerMultiprocessor,
+                      static_cast<int>(chip.sharedPerMultiprocessor /
+                                       (shared + kSharedReserved))});
   auto maxThreads = KernelModule::limits(*found->kernel).maxThreads;
   if (threads > static_cast<int>(maxThreads) ||
       shared > static_cast<size_t>(chip.sharedPerBlockOptIn))

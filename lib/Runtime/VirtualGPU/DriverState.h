@@ -20,14 +20,14 @@ struct Chip {
   const char *name;
   int major, minor;
   int multiprocessors;
+  int threadsPerMultiprocessor;
+  int blocksPerMultiprocessor;
   int sharedPerMultiprocessor;
   int sharedPerBlockOptIn;
 };
 inline constexpr int kSharedPerBlock = 48 << 10; ///< without opting in
 inline constexpr int kSharedReserved = 1 << 10;  ///< of each block
 inline constexpr int kMaxThreads = 1024;
-inline constexpr int kThreadsPerMultiprocessor = 2048;
-inline constexpr int kBlocksPerMultiprocessor = 32;
 inline constexpr int kRegisters = 64 << 10;
 inline constexpr int kWarp = 32;
 inline constexpr int kMaxBlockZ = 64;

@@ -60,10 +60,24 @@ static Expected<std::string> run(StringRef program, ArrayRef<StringRef> flags,
   status =
       sys::ExecuteAndWait(program, arguments, /*Env=*/std::nullopt, redirects,
                           kSeconds, /*MemoryLimit=*/0, &message);
-  if (status < 0)
+  // -1: not started; -2: a signal or the time limit ended it.
+  if (status == -1)
     return ptxasError("cannot run '" + program + "': " + message);
+  if (status < 0)
+    return ptxasError("'" + program + "' has failed: " + message);
   auto buffer = MemoryBuffer::getFile(output.path);
   return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// The line that says what is wrong: notes and warnings may stand before it.
+static std::string complaint(StringRef text, int status) {
+  SmallVector<StringRef> lines;
+  text.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines)
+    if (line.contains("fatal") || line.contains("error"))
+      return line.trim().str();
+  return lines.empty() ? "exit code " + std::to_string(status)
+                       : lines.front().trim().str();
 }
 
 /// ptxas of the Python package in a virtual environment; empty if it has none.
@@ -147,15 +161,15 @@ Expected<Ptxas::Output> Ptxas::assemble(StringRef ptx, StringRef chip) const {
   Expected<std::string> text =
       run(path, {flag, "-O3", source.path, "-o", target.path}, status);
   if (!text)
-    return text.takeError();
+    return ptxasError("ptxas " + version + ": " + toString(text.takeError()));
   std::string name = "ptxas " + version + " ('" + path + "')";
-  if (status != 0) {
-    StringRef line = StringRef(*text).trim().split('\n').first;
-    return ptxasError(name + " refuses the kernels for " + chip + ": " + line);
-  }
+  if (status != 0)
+    return ptxasError(name + " refuses the kernels for " + chip + ": " +
+                      complaint(*text, status));
   Output output;
   auto buffer = MemoryBuffer::getFile(target.path);
-  if (!buffer)
+  // The file is there from the start, as a name that nobody else takes.
+  if (!buffer || (*buffer)->getBufferSize() == 0)
     return ptxasError(name + " has written no cubin");
   output.cubin = (*buffer)->getBuffer().str();
   SmallVector<StringRef> lines;

@@ -90,11 +90,12 @@ FailureOr<Attribute> SerializeKernelsPass::image(gpu::GPUModuleOp kernels,
   if (format == "ptx")
     return Attribute(
         object(target, format, gpu::CompilationTarget::Assembly, *ptx));
+  // At the location, not at the op: ring-opt would print all of the kernels.
   auto cannot = [&](llvm::Error error) -> FailureOr<Attribute> {
     std::string message = llvm::toString(std::move(error));
     if (!optional)
-      return kernels.emitError(message);
-    kernels.emitRemark(message) << "; the driver will compile PTX";
+      return emitError(kernels.getLoc(), message);
+    emitRemark(kernels.getLoc(), message) << "; the driver will compile PTX";
     return Attribute();
   };
   llvm::Expected<Ptxas> assembler = Ptxas::find(ptxas);
@@ -105,7 +106,7 @@ FailureOr<Attribute> SerializeKernelsPass::image(gpu::GPUModuleOp kernels,
   if (!output)
     return cannot(output.takeError());
   if (!output->messages.empty())
-    kernels.emitWarning("ptxas ")
+    emitWarning(kernels.getLoc(), "ptxas ")
         << assembler->version << ": " << StringRef(output->messages).rtrim();
   return Attribute(
       object(target, format, gpu::CompilationTarget::Binary, output->cubin));
@@ -136,7 +137,7 @@ LogicalResult SerializeKernelsPass::serialize(gpu::GPUModuleOp kernels) {
 void SerializeKernelsPass::runOnOperation() {
   for (StringRef format : formats)
     if (!llvm::is_contained({"vgpu", "ptx", "cubin"}, format)) {
-      getOperation().emitError("no image format '")
+      emitError(getOperation().getLoc(), "no image format '")
           << format << "', expected vgpu, ptx or cubin";
       return signalPassFailure();
     }

@@ -58,6 +58,10 @@ llvm::Expected<HostPointer> makeHost(const Program &program,
   host.devices = devices.c_str();
   host.transport = options.transport.c_str();
   host.graph = options.graph;
+  // There 0 asks for the default, and -1 for none.
+  if (options.smMargin)
+    host.sm_margin =
+        *options.smMargin == 0 ? -1 : static_cast<int32_t>(*options.smMargin);
   // The virtual GPU is what the kernels have been made for.
   if (options.devices.any("vgpu"))
     setenv("RING_VGPU_CHIP", options.devices.chip.c_str(), /*overwrite=*/1);

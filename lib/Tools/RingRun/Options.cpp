@@ -8,6 +8,8 @@
 
 #include "ring/Tools/RingRun/Options.h"
 
+#include "ring/Conversion/RingToGPU/Chips.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -61,6 +63,11 @@ struct Flags {
       cl::desc("with --repeat: replay the rounds as one CUDA graph from the "
                "third run on (--transport nccl)"),
       cl::cat(category)};
+  cl::opt<int64_t> smMargin{
+      "sm-margin",
+      cl::desc("multiprocessors of a GPU that are left to the transport where "
+               "work is split over all (default: nccl 8, threads 0)"),
+      cl::value_desc("N"), cl::cat(category)};
   cl::opt<std::string> ptxas{
       "ptxas",
       cl::desc("NVIDIA's assembler (default: RING_PTXAS, PATH, or the Python "
@@ -156,9 +163,10 @@ Expected<DeviceOptions> parseDevices(StringRef text) {
     if (!is_contained({"cpu", "vgpu", "cuda"}, kind) ||
         (part.contains(':') && !suffix.starts_with("sm_")) ||
         (kind == "cpu" && !suffix.empty()))
-      return usage("--device '" + part +
-                   "': expected cpu, cuda[:CHIP] or vgpu[:CHIP], such as "
-                   "vgpu:sm_80");
+      return usage(
+          "--device '" + part +
+          "': expected cpu, cuda[:CHIP] or vgpu[:CHIP], where CHIP is " +
+          mlir::ring::kernelChips());
     devices.kinds.push_back(kind.str());
     if (suffix.empty())
       continue;
@@ -171,6 +179,8 @@ Expected<DeviceOptions> parseDevices(StringRef text) {
   return devices;
 }
 
+/// More than any GPU has.
+constexpr int64_t kMaxMargin = 1024;
 /// Each rank is a thread of this process; many more would only be a slip.
 constexpr int64_t kMaxRanks = 1024;
 } // namespace
@@ -216,12 +226,20 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
     options.layout = flags.layout;
   if (flags.randomSeed.getNumOccurrences())
     options.random = flags.randomSeed;
+  if (flags.smMargin.getNumOccurrences())
+    options.smMargin = flags.smMargin;
 
   auto atLeast = [](StringRef flag, int64_t value, int64_t least) -> Error {
     if (value >= least)
       return Error::success();
     return usage("--" + flag + " is " + Twine(value) + ", expected " +
                  Twine(least) + " or more");
+  };
+  auto atMost = [](StringRef flag, int64_t value, int64_t most) -> Error {
+    if (value <= most)
+      return Error::success();
+    return usage("--" + flag + " is " + Twine(value) + ", expected " +
+                 Twine(most) + " or less");
   };
   Error error = Error::success();
   auto also = [&](Error next) {
@@ -243,13 +261,29 @@ Expected<RunOptions> parseOptions(int argc, char **argv) {
   if (options.transport == "nccl" && options.devices.any("cpu"))
     also(usage("--transport nccl needs a GPU for each rank: --device cuda or "
                "vgpu"));
+  if (options.transport == "nccl" && options.devices.any("cuda") &&
+      options.devices.any("vgpu"))
+    also(usage("--transport nccl needs GPUs of one kind: --device cuda or "
+               "vgpu"));
+  if (options.graph && options.transport != "nccl")
+    also(usage("--graph needs --transport nccl"));
+  if (options.graph && !options.trace.empty())
+    also(usage("--graph and --trace exclude each other: the times of kernels "
+               "are not kept in a graph"));
+  if (!options.ptxas.empty() && !options.devices.any("cuda"))
+    also(usage("--ptxas needs --device cuda"));
+  if (options.smMargin) {
+    if (!options.devices.anyGPU())
+      also(usage("--sm-margin needs --device cuda or vgpu"));
+    also(atLeast("sm-margin", *options.smMargin, 0));
+    also(atMost("sm-margin", *options.smMargin, kMaxMargin));
+  }
   if (options.layout)
     also(checkLayout(*options.layout));
   if (options.ranks)
     also(atLeast("ranks", *options.ranks, 1));
-  if (options.ranks && *options.ranks > kMaxRanks)
-    also(usage("--ranks is " + Twine(*options.ranks) + ", expected " +
-               Twine(kMaxRanks) + " or less"));
+  if (options.ranks)
+    also(atMost("ranks", *options.ranks, kMaxRanks));
   also(atLeast("prefetch-distance", options.prefetchDistance, 1));
   also(atLeast("blockwise-ffn", options.blockwiseFfn, 0));
   also(atLeast("threads", options.threads, 0));

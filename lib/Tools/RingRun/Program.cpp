@@ -266,8 +266,8 @@ static mlir::ring::GPUOptions kernelOptions(const RunOptions &options) {
     gpu.formats.push_back("vgpu");
   if (options.devices.any("cuda"))
     gpu.formats.insert(gpu.formats.end(), {"cubin", "ptx"});
-  // A driver compiles PTX as well.
-  gpu.cubinOptional = true;
+  // A driver compiles PTX as well, but a tool that was named has to do.
+  gpu.cubinOptional = options.ptxas.empty();
   return gpu;
 }
 

@@ -319,6 +319,12 @@ int Run::operator()() {
   if (!options.object.empty())
     return Right;
 
+  if (size_t devices = options.devices.kinds.size();
+      devices != 1 && devices != static_cast<size_t>(program->ranks))
+    return fail("--device names " + Twine(devices) + " for " +
+                    Twine(program->ranks) +
+                    " ranks, expected one for all or one a rank",
+                Usage);
   for (auto *files : {&options.outputs, &options.expected})
     if (!files->empty() && files->rbegin()->first >= program->ownResults)
       return fail("@" + program->entry + " has " + Twine(program->ownResults) +

@@ -1,7 +1,7 @@
 // RUN: ring-opt %s --convert-ring-to-gpu --split-input-file --verify-diagnostics
 // RUN: echo "module {}" | not ring-opt --convert-ring-to-gpu=chip=sm_70 -o /dev/null 2>&1 | FileCheck %s --check-prefix=CHIP
 
-// CHIP: error: no kernels for chip 'sm_70', expected sm_80, sm_86, sm_87 or sm_89
+// CHIP: error: feature 'chip sm_70' is not supported by convert-ring-to-gpu, expected sm_80, sm_86, sm_87 or sm_89
 
 memref.global "private" constant @table : memref<2x5xi64> = dense<[[0, 0, 50, 50, 1], [1, 50, 50, 50, 1]]>
 shard.grid @ring(shape = 2)

@@ -6,7 +6,19 @@
 // RUN: ring-opt %t/loop.mlir --convert-ring-to-gpu | FileCheck %s --check-prefix=LOOP
 // RUN: ring-opt %t/travel.mlir --convert-ring-to-gpu | FileCheck %s --check-prefix=TRAVEL
 // RUN: ring-opt %t/mixed.mlir --convert-ring-to-gpu=mixed | FileCheck %s --check-prefix=MIXED
-// RUN: ring-opt %t/single.mlir --convert-ring-to-gpu --remarks-filter=convert-ring-to-gpu -o /dev/null 2>&1 | FileCheck %s --check-prefix=PLAN
+// RUN: sed 's/x64x/x128x/g' %t/single.mlir > %t/wide.mlir
+// RUN: sed 's/bf16/f32/g' %t/single.mlir > %t/f32.mlir
+// DEFINE: %{plan} = ring-opt --remarks-filter=convert-ring-to-gpu 2>&1 --convert-ring-to-gpu
+// RUN: %{plan} %t/single.mlir | tee %t/plan | FileCheck %s --check-prefix=PLAN
+// RUN: FileCheck %s --check-prefix=SM80 < %t/plan
+// RUN: %{plan}=chip=sm_86 %t/single.mlir | tee %t/plan | FileCheck %s --check-prefix=PLAN
+// RUN: FileCheck %s --check-prefix=SM86 < %t/plan
+// RUN: %{plan}=chip=sm_87 %t/wide.mlir | tee %t/plan | FileCheck %s --check-prefix=PLAN
+// RUN: FileCheck %s --check-prefix=WIDE87 < %t/plan
+// RUN: %{plan}=chip=sm_89 %t/wide.mlir | tee %t/plan | FileCheck %s --check-prefix=PLAN
+// RUN: FileCheck %s --check-prefix=WIDE89 < %t/plan
+// RUN: %{plan} %t/f32.mlir | tee %t/plan | FileCheck %s --check-prefix=PLAN
+// RUN: FileCheck %s --check-prefix=F32 < %t/plan
 
 // Nothing is left to do the second time, and what is not a rank function stays.
 // RUN: ring-opt %t/single.mlir --convert-ring-to-gpu -o %t/once.mlir
@@ -52,7 +64,16 @@
 // MIXED-LABEL:  func.func private @f_rank_gpu(
 // MIXED:          ring.device.round
 
-// PLAN: remark: [Passed] TilePlan | Category:convert-ring-to-gpu | Function=f_rank | Remark="64 queries of 2 heads x 64 keys, 4 warps of 32 rows, {{[12]}} stages, {{[0-9]+}} bytes of shared memory, about {{[0-9]+}} of 255 registers"
+// The kernel and its launches have what the plan says. A chip with less memory gets
+// smaller tiles.
+// SM80:   Remark="64 queries of 2 heads x 64 keys, 4 warps of 32 rows, 2 stages,
+// SM86:   Remark="64 queries of 2 heads x 64 keys, 4 warps of 32 rows, 1 stages,
+// WIDE87: Remark="64 queries of 2 heads x 64 keys, 4 warps of 32 rows, 1 stages,
+// WIDE89: Remark="64 queries of 2 heads x 16 keys, 4 warps of 32 rows, 1 stages,
+// F32:    Remark="32 queries of 2 heads x 32 keys, 4 warps of 16 rows, 2 stages,
+// PLAN: remark: [Passed] TilePlan | Category:convert-ring-to-gpu | Function=f_rank | Remark="[[#Q:]] queries of [[#HEADS:]] heads x [[#K:]] keys, [[#WARPS:]] warps of [[#]] rows, [[#]] stages, [[#BYTES:]] bytes of shared memory, about [[#]] of 255 registers"
+// PLAN: llvm.func @f_rank_attention({{.*}} nvvm.reqntid = array<i32: [[#mul(WARPS, 32)]]>
+// PLAN: ring.device.attention {{.*}} {head_blocks = [[#div(4, HEADS)]] : i32, heads = 4 : i32, key_tile = [[#K]] : i32, query_tile = [[#Q]] : i32, shared_bytes = [[#BYTES]] : i32, state_floats = [[#]] : i32, threads = [[#mul(WARPS, 32)]] : i32}
 
 // OTHER-LABEL: func.func @not_a_rank(
 // OTHER:         ring.online_attention

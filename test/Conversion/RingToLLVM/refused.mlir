@@ -334,3 +334,131 @@ llvm.func @h() {
   %r = shard.process_linear_index on @ring : index
   llvm.return
 }
+
+// -----
+
+// A host has no GPU, its ranks have.
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func @f(%x: !b) {
+  // expected-error @below {{outside a rank function with rounds}}
+  %d = ring.device.import %x : !b to !b
+  return
+}
+
+// -----
+
+// Nor has a local function: those that it calls take the GPU.
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @local(%x: !b) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{outside a rank function with rounds}}
+  %d = ring.device.host_copy %x : !b to !b
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b, %n: index) attributes {ring.rank_of = @f} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @below {{inside 'scf.for', expected control flow of cf only}}
+    %d = ring.device.export %x : !b to !b
+  }
+  return
+}
+
+// -----
+
+!b = memref<4xindex, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  // expected-error @below {{expected elements that are integers or floats}}
+  %d = ring.device.import %x : !b to !b
+  return
+}
+
+// -----
+
+// What an op of the GPU makes stays in its function.
+!b = memref<1x1x4x8xf32, strided<[?, ?, ?, ?], offset: ?>>
+// expected-error @below {{takes '!ring.device_attention', expected strided memrefs in the default memory}}
+func.func private @rank(%x: !b, %a: !ring.device_attention, %s: !ring.slices) attributes {ring.rank_of = @f} {
+  %c0 = arith.constant 0 : index
+  %true = arith.constant true
+  ring.device.round %a, %c0, %x, %x slices(%s) last(%true) : !b, !b
+  return
+}
+
+// -----
+
+!b = memref<1x1x4x8xf32, strided<[?, ?, ?, ?], offset: ?>>
+func.func private @rank(%x: !b, %c: vector<4xf32>) attributes {ring.rank_of = @f} {
+  // expected-error @below {{captures 'vector<4xf32>', expected memrefs, integers, indices or floats}}
+  %a = ring.device.attention @kernels::@k query(%x) outs(%x) captures(%c) {threads = 128 : i32, shared_bytes = 1024 : i32, query_tile = 128 : i32, key_tile = 64 : i32, heads = 8 : i32, head_blocks = 8 : i32, state_floats = 512 : i32} : !b, !b, vector<4xf32>
+  return
+}
+
+// -----
+
+!b = memref<1x1x4x8xf32, strided<[?, ?, ?, ?], offset: ?>>
+// expected-note @below {{the images are here}}
+gpu.binary @kernels [#gpu.object<#nvvm.target, properties = {kind = "ptx"}, "abc">]
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  // expected-error @below {{has an image without the properties 'kind' and 'chip'}}
+  %a = ring.device.attention @kernels::@k query(%x) outs(%x) {threads = 128 : i32, shared_bytes = 1024 : i32, query_tile = 128 : i32, key_tile = 64 : i32, heads = 8 : i32, head_blocks = 8 : i32, state_floats = 512 : i32} : !b, !b
+  return
+}
+
+// -----
+
+!b = memref<1x1x4x8xf32, strided<[?, ?, ?, ?], offset: ?>>
+// expected-note @below {{the images are here}}
+gpu.binary @kernels [#gpu.object<#nvvm.target, "abc">]
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  // expected-error @below {{has an image without the properties 'kind' and 'chip'}}
+  %a = ring.device.attention @kernels::@k query(%x) outs(%x) {threads = 128 : i32, shared_bytes = 1024 : i32, query_tile = 128 : i32, key_tile = 64 : i32, heads = 8 : i32, head_blocks = 8 : i32, state_floats = 512 : i32} : !b, !b
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
+func.func @f(%s: memref<4x4xf32>) {
+  // expected-error @below {{runs @absent, expected a rank function that nothing else calls}}
+  ring.host.run @rank ranks 4 (%s) outs() {ring.device_callee = @absent} : (memref<4x4xf32>) -> ()
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
+func.func private @gpu(%x: !b, %y: !b) attributes {ring.rank_of = @f} {
+  return
+}
+func.func private @local(%x: !b) attributes {ring.local, ring.rank_of = @f} {
+  // expected-error @below {{gives 1 arguments to @gpu, expected 2}}
+  ring.call @rank () outs(%x) {ring.device_callee = @gpu} : (!b) -> ()
+  return
+}
+
+// -----
+
+!b = memref<4xf32, strided<[?], offset: ?>>
+func.func private @rank(%x: !b) attributes {ring.rank_of = @f} {
+  return
+}
+// expected-note @below {{the function takes 'memref<?xf32, strided<[?], offset: ?>>'}}
+func.func private @gpu(%x: memref<?xf32, strided<[?], offset: ?>>) attributes {ring.rank_of = @f} {
+  return
+}
+func.func @f(%s: memref<4x4xf32>) {
+  // expected-error @below {{runs @gpu on GPUs, expected the arguments of @rank}}
+  ring.host.run @rank ranks 4 (%s) outs() {ring.device_callee = @gpu} : (memref<4x4xf32>) -> ()
+  return
+}

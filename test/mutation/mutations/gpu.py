@@ -1,7 +1,8 @@
 """The code of the GPU's kernels: lib/Conversion/RingToGPU. What is broken is how they
-are generated; the virtual GPU reports it, or the numbers are wrong."""
+are generated; the virtual GPU reports it, or the numbers are wrong. Then plans of tiles,
+and how a GPU is asked for."""
 
-from .mutation import Mutation, lit
+from .mutation import Mutation, gtest, lit
 
 KERNEL = "lib/Conversion/RingToGPU/AttentionKernel.cpp"
 BUILDER = "lib/Conversion/RingToGPU/DeviceBuilder.cpp"
@@ -11,6 +12,11 @@ CASES = lit("Integration/gpu/cases.test")
 NON_FINITE = lit("Integration/gpu/non_finite_values.py")
 ROUNDS = lit("Conversion/RingToGPU/rounds.mlir")
 REFUSED = lit("Conversion/RingToGPU/refused.mlir")
+PLAN = "lib/Conversion/RingToGPU/TilePlan.cpp"
+PLAN_HEADER = "lib/Conversion/RingToGPU/TilePlan.h"
+PLANS = gtest("RingToGPUTests", "*TilePlan*")
+MISSING = lit("Integration/gpu/missing_tools.py")
+FLAGS = lit("tools/ring-run/device_flags.py")
 
 
 def kernel(name, what, original, broken, file=KERNEL, test=CASES):
@@ -200,5 +206,85 @@ MUTATIONS = [
         "if (false) {",
         file=PASS,
         test=REFUSED,
+    ),
+    kernel(
+        "plan-overlap",
+        "the second stage of keys lies where values do",
+        "keysOffset() + stages * keys().bytes();",
+        "keysOffset() + keys().bytes();",
+        file=PLAN_HEADER,
+        test=PLANS,
+    ),
+    kernel(
+        "plan-too-short",
+        "half of what is known of keys lies behind the shared memory",
+        "keyInfoOffset() + 8 * keyTile;",
+        "keyInfoOffset() + 4 * keyTile;",
+        file=PLAN_HEADER,
+        test=PLANS,
+    ),
+    kernel(
+        "plan-empty-rows",
+        "a quarter of a tile may be empty",
+        ">= rows - rows / 8)",
+        ">= rows - rows / 4)",
+        file=PLAN,
+        test=PLANS,
+    ),
+    kernel(
+        "plan-any-memory",
+        "a plan may need any memory",
+        "if (plan.sharedBytes() > limits.sharedBytes ||",
+        "if (false ||",
+        file=PLAN,
+        test=PLANS,
+    ),
+    kernel(
+        "plan-values-cut",
+        "the last columns of values are left out",
+        "return llvm::alignTo(shape.valueDepth, 16) / 8;",
+        "return shape.valueDepth / 16 * 2;",
+        file=PLAN,
+        test=PLANS,
+    ),
+    kernel(
+        "plan-not-declared",
+        "a launch asks for more shared memory than planned",
+        "      plan.sharedBytes(), plan.queryTile(),",
+        "      plan.sharedBytes() + 16, plan.queryTile(),",
+        file=PASS,
+        test=ROUNDS,
+    ),
+    kernel(
+        "ptxas-empty-cubin",
+        "a ptxas may write nothing",
+        "if (!buffer || (*buffer)->getBufferSize() == 0)",
+        "if (!buffer)",
+        file="lib/Target/GPU/Ptxas.cpp",
+        test=MISSING,
+    ),
+    kernel(
+        "ptxas-prints-kernels",
+        "an error of ptxas prints all of the kernels",
+        "return emitError(kernels.getLoc(), message);",
+        "return kernels.emitError(message);",
+        file="lib/Target/GPU/SerializeKernels.cpp",
+        test=MISSING,
+    ),
+    kernel(
+        "margin-none",
+        "--sm-margin 0 is the default",
+        "*options.smMargin == 0 ? -1 :",
+        "*options.smMargin == 0 ? 0 :",
+        file="lib/Tools/RingRun/Execute.cpp",
+        test=FLAGS,
+    ),
+    kernel(
+        "device-count",
+        "any number of devices is left to the runtime",
+        "devices != 1 && devices != static_cast<size_t>(program->ranks))",
+        "false)",
+        file="lib/Tools/RingRun/RingRunMain.cpp",
+        test=FLAGS,
     ),
 ]

@@ -45,6 +45,7 @@ struct RunOptions {
   int64_t prefetchDistance = 1;
   int64_t blockwiseFfn = 0; ///< positions of a block; 0: all at once
   int64_t threads = 0;
+  std::optional<int64_t> smMargin; ///< multiprocessors left to the transport
   double deadline = 60;
   NumberedFiles inputs, outputs, expected;
   std::optional<uint64_t> random;

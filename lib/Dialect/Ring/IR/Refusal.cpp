@@ -18,6 +18,11 @@ InFlightDiagnostic mlir::ring::refuse(Operation *op, StringRef feature,
   return op->emitError() << kBefore << feature << kAfter << where;
 }
 
+InFlightDiagnostic mlir::ring::refuse(Location location, StringRef feature,
+                                      StringRef where) {
+  return emitError(location) << kBefore << feature << kAfter << where;
+}
+
 StringRef mlir::ring::refusedFeature(StringRef message) {
   auto [before, rest] = message.split(kBefore);
   auto [feature, after] = rest.split(kAfter);

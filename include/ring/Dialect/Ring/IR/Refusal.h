@@ -23,6 +23,10 @@ namespace mlir::ring {
 /// Emits "feature '<feature>' is not supported <where>" at `op`.
 InFlightDiagnostic refuse(Operation *op, llvm::StringRef feature,
                           llvm::StringRef where);
+/// The same at a location, for what is about no op in particular: a tool that
+/// prints the op with its errors would print a whole program.
+InFlightDiagnostic refuse(Location location, llvm::StringRef feature,
+                          llvm::StringRef where);
 
 /// The feature that such a message names; empty for any other message.
 llvm::StringRef refusedFeature(llvm::StringRef message);
