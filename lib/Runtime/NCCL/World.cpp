@@ -154,6 +154,7 @@ Result Hub::open() {
     if (!result.failed())
       result = meet(std::move(socket));
   }
+  listener->close(); // nobody else belongs here
   if (result.failed())
     return result;
   for (int32_t rank = 1; rank < place.size; ++rank)
