@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "Inputs"))
-from processes import FLAGS, world
+from processes import FLAGS, free_port, world
 from ring_run import ATTENTION, report
 
 folder, library, mpirun = sys.argv[1:]
@@ -41,6 +41,15 @@ for ranks in 2, 3, 4:
     here = report(ATTENTION, f"--ranks={ranks}", "--random=1")
     for key in "ranks transfers bytes_per_rank balance ok".split():
         assert got[key] == here[key], (key, got, here)
+
+# Where rank 0 is, whoever knows it better may say.
+port = str(free_port())
+code, stdout, stderr = run(2, "--ranks=2", MASTER_ADDR="127.0.0.1", RING_PORT=port)
+assert code == 0, stderr
+code, stdout, stderr = run(2, "--ranks=2", "--deadline=1", MASTER_ADDR="ring.invalid", RING_PORT=port)
+assert code != 0 and f"no connection to ring.invalid:{port} within 1 s" in stderr, stderr
+code, stdout, stderr = run(2, "--ranks=2", RING_PORT="0")
+assert code != 0 and "rank 0 cannot listen: RING_PORT='0' names no port" in stderr, stderr
 
 code, stdout, stderr = run(2, "--ranks=3")
 assert code != 0 and "a ring of 3 ranks in a world of 2 processes" in stderr, stderr

@@ -143,6 +143,10 @@ static bool runRank(int ranks) {
     EXPECT_LT(problem.skipped.size(), problem.lse.size());
     EXPECT_LT(problem.error(), 1e-4) << "run " << run;
   }
+  // All are on one machine.
+  for (const FakeCall &call : fakeState().calls)
+    if (call.name == "cuLaunchKernel")
+      EXPECT_EQ(call.device, rankOfLauncher());
   std::printf("rank %d ran\n", rankOfLauncher());
   return true;
 }
