@@ -57,6 +57,11 @@ config.substitutions += [
     ("%ring_obj_root", config.ring_binary_dir),
 ]
 
+# `REQUIRES: mpi`: a launcher, and the runtime's part for it.
+if config.ring_mpi_launcher:
+    config.available_features.add("mpi")
+config.substitutions.append(("%mpirun", config.ring_mpi_launcher))
+
 # `REQUIRES: asan` and the like: address, undefined and thread of RING_SANITIZE.
 # %sanitizer_calls: in a grep -E pattern, what a sanitizer has generated code call.
 calls = ""

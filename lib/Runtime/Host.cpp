@@ -35,7 +35,8 @@ static int32_t coreCount() {
 }
 
 /// Gives the ranks their devices. A message where one cannot be had.
-static std::string openDevices(ring_host &host, const char *devices) {
+static std::string openDevices(ring_host &host, const char *devices,
+                               const std::optional<WorldPlace> &place) {
   std::vector<DeviceChoice> choices;
   if (Result result = parseDevices(devices, host.options.ranks, choices);
       result.failed())
@@ -46,8 +47,9 @@ static std::string openDevices(ring_host &host, const char *devices) {
     if (!choice.isGpu())
       continue;
     RankDevice &gpu = context->gpu;
-    gpu.device =
-        Device::open(choice, context->rank, *context->account.get(), message);
+    int32_t localRank = place ? place->localRank : context->rank;
+    gpu.device = Device::open(choice, context->rank, localRank,
+                              *context->account.get(), message);
     if (!gpu.device)
       return message;
     gpu.kernels = std::make_unique<Kernels>(*gpu.device);
@@ -130,7 +132,7 @@ ring_host *ring_host_create(const ring_host_options *options, char *error,
   }
   std::optional<WorldPlace> place;
   if (message.empty() && wantsNccl(*options))
-    message = findPlace(place).message;
+    message = findPlace(host->options.deadline, place).message;
   if (message.empty() && place && place->size != options->ranks)
     message = "a ring of " + std::to_string(options->ranks) +
               " ranks in a world of " + std::to_string(place->size) +
@@ -144,7 +146,7 @@ ring_host *ring_host_create(const ring_host_options *options, char *error,
                                          options->trace != 0, host->origin));
       host->contexts.back()->localIndex = i;
     }
-    message = openDevices(*host, options->devices);
+    message = openDevices(*host, options->devices, place);
   }
   if (message.empty() && wantsNccl(*options))
     message = openNccl(*host, place);
@@ -185,6 +187,9 @@ void ring_host_trim(ring_host *host) {
 }
 
 int32_t ring_host_ranks(const ring_host *host) { return host->options.ranks; }
+int32_t ring_host_first_rank(const ring_host *host) {
+  return host->firstRank();
+}
 int32_t ring_host_local_ranks(const ring_host *host) {
   return host->localRanks();
 }

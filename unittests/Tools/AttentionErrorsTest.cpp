@@ -144,6 +144,20 @@ TEST(AttentionErrors, NamesTheWorstElement) {
   EXPECT_EQ(errors.worstLse.got, 5);
 }
 
+TEST(AttentionErrors, OwnQueriesOnly) {
+  Attention attention = ones(4, 1, ElementType::F32);
+  attention.query = floats({1, 1, 3, 1}, {1}, ElementType::F32);
+  Array out = floats({1, 1, 3, 1}, {1, 7, 1});
+  auto outError = [&](std::vector<bool> queries) {
+    return llvm::cantFail(checkAttention(attention.operands(), attention.spec,
+                                         out, nullptr, 1, &queries))
+        .out;
+  };
+  EXPECT_LE(outError({true, false, true}), 1);
+  EXPECT_GT(outError({false, true, false}), 1);
+  EXPECT_EQ(outError({false, false, false}), 0);
+}
+
 TEST(AttentionErrors, RefusesResultsOfAnotherShape) {
   Attention attention = scalars({1, 2}, {1}, {1});
   auto refusal = [&](const Array &out, const Array *lse) {

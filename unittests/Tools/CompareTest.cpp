@@ -73,6 +73,23 @@ TEST(Compare, NamesTheWorstElement) {
   EXPECT_EQ(result.worst, (std::vector<int64_t>{0, 0, 0}));
 }
 
+TEST(Compare, OwnPositionsOnly) {
+  Array expected = floats({2, 3, 2}, {0}), got = floats({2, 3, 2}, {0});
+  got.set(3, 1);  // [0, 1, 1]
+  got.set(10, 1); // [1, 2, 0]
+  auto compared = [&](OwnPositions own) {
+    return llvm::cantFail(compare(got, expected, 0, 0, "result 0", &own));
+  };
+  Comparison middle = compared({1, {false, true, false}});
+  EXPECT_EQ(middle.elements, 4);
+  EXPECT_EQ(middle.mismatches, 1);
+  EXPECT_EQ(middle.worst, (std::vector<int64_t>{0, 1, 1}));
+  EXPECT_EQ(compared({1, {true, false, false}}).mismatches, 0);
+  EXPECT_EQ(compared({1, {true, true, true}}).mismatches, 2);
+  EXPECT_EQ(compared({0, {false, true}}).mismatches, 1);
+  EXPECT_EQ(compared({2, {false, true}}).elements, 6);
+}
+
 TEST(Compare, TypesMayDifferShapesMayNot) {
   Array bfloat = floats({2}, {1, -2}, ElementType::BF16);
   Array single = floats({2}, {1, -2}, ElementType::F32);

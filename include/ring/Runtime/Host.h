@@ -44,7 +44,11 @@ typedef struct ring_host_options {
   int32_t graph; /* replay programs as CUDA graphs, see ring_host_graph_note */
 } ring_host_options;
 
-/* NULL and a message in `error` (may be NULL) where it cannot be had. */
+/* NULL and a message in `error` (may be NULL) where it cannot be had. With
+ * `nccl` the ranks may be processes, see docs/gpu.md: all of them have to call
+ * this, as often as one another and in the same order. MPI, where they meet by
+ * it, is initialised unless the program has done so; then also finalised, when
+ * the process exits. */
 ring_host *ring_host_create(const ring_host_options *options, char *error,
                             size_t error_bytes);
 void ring_host_destroy(ring_host *host);
@@ -53,8 +57,10 @@ void ring_host_destroy(ring_host *host);
  * used them. This gives them back at once. */
 void ring_host_trim(ring_host *host);
 
-/* Ranks of the ring, and how many of them live in this process. */
+/* Ranks of the ring, the first of those that live in this process, and how many
+ * do. */
 int32_t ring_host_ranks(const ring_host *host);
+int32_t ring_host_first_rank(const ring_host *host);
 int32_t ring_host_local_ranks(const ring_host *host);
 
 /* Runs body(context of rank r, environment) for every local rank, each on a

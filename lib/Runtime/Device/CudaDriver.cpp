@@ -43,18 +43,20 @@ void *ring::cuda::openLibrary(const std::string &name, std::string &error) {
   return nullptr;
 }
 
-std::string ring::cuda::virtualLibrary() {
-  const char *name = std::getenv("RING_VGPU_LIBRARY");
-  if (name && *name)
-    return name;
-  const char library[] = "libring_vgpu.so";
+std::string ring::cuda::ownLibrary(const char *variable, const char *name) {
+  const char *chosen = std::getenv(variable);
+  if (chosen && *chosen)
+    return chosen;
   Dl_info self;
   if (!dladdr(reinterpret_cast<void *>(&openLibrary), &self) || !self.dli_fname)
-    return library;
+    return name;
   std::string path = self.dli_fname;
   size_t slash = path.rfind('/');
-  return slash == std::string::npos ? library
-                                    : path.substr(0, slash + 1) + library;
+  return slash == std::string::npos ? name : path.substr(0, slash + 1) + name;
+}
+
+std::string ring::cuda::virtualLibrary() {
+  return ownLibrary("RING_VGPU_LIBRARY", "libring_vgpu.so");
 }
 
 /// Fills the table and starts the driver. False and a message where it cannot

@@ -154,10 +154,12 @@ struct Driver {
 /// "12.4" of 12040.
 std::string versionText(int version);
 
-/// A library of this process: libcuda.so.1, or the virtual GPU's library, which
-/// RING_VGPU_LIBRARY names or which stands beside this runtime. NULL, and one
-/// line that names library and reason.
+/// A library of this process. NULL, and one line that names library and reason.
 void *openLibrary(const std::string &name, std::string &error);
+/// The path that the environment's `variable` names, or else of the library
+/// `name` beside this runtime.
+std::string ownLibrary(const char *variable, const char *name);
+/// The virtual GPU's.
 std::string virtualLibrary();
 
 /// Loads the driver once in a process. NULL, and one line that names the

@@ -20,12 +20,13 @@ using namespace ring::runtime;
 using namespace ring::cuda;
 
 std::unique_ptr<Device> Device::open(const DeviceChoice &choice, int32_t rank,
-                                     Account &account, std::string &error) {
+                                     int32_t localRank, Account &account,
+                                     std::string &error) {
   const Driver *driver =
       loadDriver(choice.kind == DeviceChoice::Kind::Virtual, error);
   if (!driver)
     return nullptr;
-  int ordinal = choice.index >= 0 ? choice.index : rank % driver->devices;
+  int ordinal = choice.index >= 0 ? choice.index : localRank % driver->devices;
   if (ordinal >= driver->devices) {
     error = "rank " + std::to_string(rank) + " is to use GPU " +
             std::to_string(ordinal) + ", there are " +

@@ -49,9 +49,11 @@ private:
 /// account does with host memory: so only the first run of a program allocates.
 class Device {
 public:
-  /// NULL and a message where it cannot be had.
+  /// NULL and a message where it cannot be had. `localRank`: which rank of its
+  /// machine, for a choice without an index.
   static std::unique_ptr<Device> open(const DeviceChoice &choice, int32_t rank,
-                                      Account &account, std::string &error);
+                                      int32_t localRank, Account &account,
+                                      std::string &error);
   ~Device();
   Device(const Device &) = delete;
   Device &operator=(const Device &) = delete;

@@ -167,6 +167,17 @@ Result Socket::listen(int port, Socket &socket) {
   return result;
 }
 
+int Socket::port() const {
+  sockaddr_storage address = {};
+  socklen_t bytes = sizeof(address);
+  auto *any = reinterpret_cast<sockaddr *>(&address);
+  if (getsockname(descriptor, any, &bytes))
+    return 0;
+  return ntohs(any->sa_family == AF_INET6
+                   ? reinterpret_cast<sockaddr_in6 *>(any)->sin6_port
+                   : reinterpret_cast<sockaddr_in *>(any)->sin_port);
+}
+
 /// Waits until there is something to read; `deadline` below 0: for ever.
 static Result waitFor(int descriptor, double deadline) {
   auto end = Clock::now() + std::chrono::duration<double>(deadline);

@@ -49,8 +49,10 @@ public:
   /// Tries until the deadline: the other side may come later.
   static Result connect(const std::string &address, int port, double deadline,
                         Socket &socket);
-  /// Waits for connections on all interfaces.
+  /// Waits for connections on all interfaces; `port` 0: on any free one.
   static Result listen(int port, Socket &socket);
+  /// Where it waits for them.
+  int port() const;
   Result accept(double deadline, Socket &socket);
 
   Result send(const Message &message);

@@ -12,9 +12,7 @@
 #include "Socket.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <condition_variable>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -22,56 +20,6 @@
 
 using namespace ring::runtime;
 namespace nccl = ring::nccl;
-
-//===----------------------------------------------------------------------===//
-// The environment
-//===----------------------------------------------------------------------===//
-
-/// A variable's number; -1 where it is not set, or none.
-static int64_t numberOf(const char *name, bool &isSet) {
-  const char *text = std::getenv(name);
-  isSet = text && *text;
-  if (!isSet)
-    return -1;
-  char *end = nullptr;
-  errno = 0;
-  long value = std::strtol(text, &end, 10);
-  return *end || errno || value < 0 || value > INT32_MAX ? -1 : value;
-}
-
-Result ring::runtime::findPlace(std::optional<WorldPlace> &place) {
-  place.reset();
-  bool hasRank, hasSize, hasPort, hasOwnPort;
-  int64_t rank = numberOf("RANK", hasRank);
-  int64_t size = numberOf("WORLD_SIZE", hasSize);
-  if (!hasRank && !hasSize)
-    return {};
-  auto text = [](const char *name) {
-    const char *value = std::getenv(name);
-    return std::string(name) + "='" + (value ? value : "") + "'";
-  };
-  if (size < 1 || rank < 0 || rank >= size)
-    return {RING_ERROR_USAGE, text("RANK") + " and " + text("WORLD_SIZE") +
-                                  " name no rank of a world"};
-  if (size == 1)
-    return {};
-  const char *address = std::getenv("MASTER_ADDR");
-  if (!address || !*address)
-    return {RING_ERROR_USAGE,
-            text("WORLD_SIZE") + " without MASTER_ADDR, where rank 0 is"};
-  // The launcher may use its own port itself.
-  int64_t port = numberOf("MASTER_PORT", hasPort);
-  port = hasPort ? port + (port >= 0) : 29501;
-  int64_t own = numberOf("RING_PORT", hasOwnPort);
-  if (hasOwnPort)
-    port = own;
-  if (port < 1 || port > 65535)
-    return {RING_ERROR_USAGE,
-            text(hasOwnPort ? "RING_PORT" : "MASTER_PORT") + " names no port"};
-  place = WorldPlace{static_cast<int32_t>(rank), static_cast<int32_t>(size),
-                     address, static_cast<int>(port)};
-  return {};
-}
 
 //===----------------------------------------------------------------------===//
 // Messages
@@ -189,12 +137,16 @@ Result Hub::meet(Socket socket) {
 }
 
 Result Hub::open() {
-  Socket listener;
-  Result result = Socket::listen(place.port, listener);
+  Result result;
+  std::shared_ptr<Socket> listener = place.listener;
+  if (!listener) {
+    listener = std::make_shared<Socket>();
+    result = Socket::listen(place.port, *listener);
+  }
   for (int32_t missing = place.size - 1; missing > 0 && !result.failed();
        --missing) {
     Socket socket;
-    result = listener.accept(deadline, socket);
+    result = listener->accept(deadline, socket);
     if (result.status == RING_ERROR_TIMEOUT)
       result.message =
           std::to_string(missing) + " of " + std::to_string(place.size) +
@@ -202,6 +154,7 @@ Result Hub::open() {
     if (!result.failed())
       result = meet(std::move(socket));
   }
+  listener->close(); // nobody else belongs here
   if (result.failed())
     return result;
   for (int32_t rank = 1; rank < place.size; ++rank)

@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The ranks of a ring as processes, which the environment tells about as
-// torchrun and others set it: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. The
-// process of rank 0 has the ring's meeting; a thread of it acts there for each
-// other process, told by that over TCP. NCCL moves the data.
+// The ranks of a ring as processes. The process of rank 0 has the ring's
+// meeting; a thread of it acts there for each other process, told by that over
+// TCP. NCCL moves the data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +16,9 @@
 #define RING_RUNTIME_NCCL_WORLD_H
 
 #include "NcclTransport.h"
-
-#include <optional>
+#include "WorldPlace.h"
 
 namespace ring::runtime {
-
-struct WorldPlace {
-  int32_t rank = 0, size = 1;
-  std::string address; ///< of rank 0
-  int port = 0;
-};
-
-/// Reads the environment. Nothing where it tells of no other process.
-/// RING_ERROR_USAGE where it contradicts itself.
-Result findPlace(std::optional<WorldPlace> &place);
 
 /// What one process has of the world: its end of the connections, for as long
 /// as its host.

@@ -136,7 +136,8 @@ std::string AttentionErrors::message() const {
 llvm::Expected<AttentionErrors>
 ring::tools::checkAttention(const AttentionOperands &operands,
                             const AttentionSpec &spec, const Array &out,
-                            const Array *lse, unsigned threads) {
+                            const Array *lse, unsigned threads,
+                            const std::vector<bool> *queries) {
   llvm::Expected<AttentionShapes> shapes = attentionShapes(operands, spec);
   if (!shapes)
     return shapes.takeError();
@@ -164,6 +165,8 @@ ring::tools::checkAttention(const AttentionOperands &operands,
     std::vector<double> got(dv);
     int64_t first = (block.batch * heads + block.head) * sq + block.firstRow;
     for (int64_t r = 0; r < block.rows; ++r) {
+      if (queries && !(*queries)[block.firstRow + r])
+        continue;
       out.toDouble((first + r) * dv, dv, got.data());
       int64_t at = r * block.valueStride;
       RowErrors row = rowErrors(got.data(), block.out + at,

@@ -55,7 +55,8 @@ std::string Comparison::message() const {
 llvm::Expected<Comparison> ring::tools::compare(const Array &got,
                                                 const Array &expected,
                                                 double atol, double rtol,
-                                                llvm::StringRef what) {
+                                                llvm::StringRef what,
+                                                const OwnPositions *own) {
   if (got.shape() != expected.shape())
     return llvm::createStringError(what + ": expected " +
                                    expected.typeString() + ", got " +
@@ -68,10 +69,16 @@ llvm::Expected<Comparison> ring::tools::compare(const Array &got,
                !isFloat(expected.elementType());
 
   Comparison result;
-  result.elements = got.size();
+  int64_t stride = 1; // of the dimension of `own`
+  for (int64_t axis = own ? own->dim + 1 : got.rank(); axis < got.rank();
+       ++axis)
+    stride *= got.dim(axis);
   double worstExcess = 0;
   int64_t worst = -1;
   for (int64_t i = 0; i < got.size(); ++i) {
+    if (own && !own->has[i / stride % got.dim(own->dim)])
+      continue;
+    ++result.elements;
     double x = element(got, i, gotBits);
     double y = element(expected, i, expectedBits);
     double allowed = atol + rtol * std::fabs(y);

@@ -331,6 +331,7 @@ FailureOr<Program> compileProgram(
   program.layout = shape.layout.empty() ? "zigzag" : shape.layout;
   if (failed(inspect(module, options, program)))
     return failure();
+  program.joined = findJoinedResults(*entry);
 
   std::string header;
   if (!options.object.empty()) {

@@ -11,6 +11,7 @@
 #include "ring/Dialect/Ring/IR/Refusal.h"
 #include "ring/Dialect/Ring/IR/RingDialect.h"
 #include "ring/Dialect/Ring/Transforms/BufferizableOpInterfaceImpl.h"
+#include "ring/Runtime/Runtime.h"
 #include "ring/Target/GPU/Passes.h"
 #include "ring/Tools/RingRun/AttentionErrors.h"
 #include "ring/Tools/RingRun/Compare.h"
@@ -104,10 +105,16 @@ private:
   /// After a run: inputs that do not fit are refused, all else is wrong.
   int failRun(llvm::Error error);
   int refuse();
-  llvm::Error compareWithFiles(const std::vector<Array> &results, bool &equal);
+  llvm::Error compareWithFiles(const Program &program,
+                               const std::vector<Array> &results, bool &equal);
   llvm::Error checkAttentions(const Program &program,
                               const std::vector<Array> &results, bool &right);
+  /// Where each rank is a process: what cannot be done then, as the name of a
+  /// feature; empty where all can be.
+  std::string refusedInProcesses(const Program &program) const;
   bool countersAgree(const Program &program, const ring_counters &counters);
+  /// True iff this is so in every process; all of them hear what is wrong.
+  bool allAreRight(const Program &program, ring_host *host, bool right);
   void addCounts(const Program &program, const ring_counters &counters);
   void print();
 
@@ -115,6 +122,9 @@ private:
   RunReport report;
   Progress progress;
   std::string refusedFeature;
+  /// Of this process, where each rank is one; else of all.
+  int32_t rank = 0;
+  bool isProcess = false;
 };
 } // namespace
 
@@ -136,7 +146,7 @@ int Run::failRun(llvm::Error error) {
 }
 
 int Run::refuse() {
-  if (options.json && !refusedFeature.empty()) {
+  if (options.json && !refusedFeature.empty() && rank == 0) {
     report.ok = false;
     report.ranks = options.ranks.value_or(1);
     report.layout = options.layout.value_or("zigzag");
@@ -147,15 +157,20 @@ int Run::refuse() {
   return Refused;
 }
 
-llvm::Error Run::compareWithFiles(const std::vector<Array> &results,
+llvm::Error Run::compareWithFiles(const Program &program,
+                                  const std::vector<Array> &results,
                                   bool &equal) {
   for (auto &[index, path] : options.expected) {
     auto expected = readNpy(path);
     if (!expected)
       return expected.takeError();
     std::string what = "result " + std::to_string(index);
-    auto comparison = compare(results[index], *expected, options.atol,
-                              options.rtol, what + " against " + path);
+    std::optional<OwnPositions> own;
+    if (isProcess)
+      own = program.joined.of(index, results[index], rank);
+    auto comparison =
+        compare(results[index], *expected, options.atol, options.rtol,
+                what + " against " + path, own ? &*own : nullptr);
     if (!comparison)
       return comparison.takeError();
     if (!comparison->equal()) {
@@ -186,8 +201,12 @@ llvm::Error Run::checkAttentions(const Program &program,
         captures.push_back(at(place));
       spec.score = probe.score->bind(captures);
     }
+    std::optional<OwnPositions> own;
+    if (isProcess)
+      own = program.joined.of(probe.out, *at(probe.out), rank);
     auto errors = checkAttention(operands, spec, *at(probe.out), at(probe.lse),
-                                 static_cast<unsigned>(options.threads));
+                                 static_cast<unsigned>(options.threads),
+                                 own ? &own->has : nullptr);
     if (!errors)
       return errors.takeError();
     report.maxError->push_back({errors->out, errors->lse});
@@ -226,7 +245,8 @@ bool Run::countersAgree(const Program &program, const ring_counters &counters) {
   compare("transfers", transfers * runs, counters.transfers);
   if (allBytes)
     compare("bytes sent", bytes * runs, counters.bytes_sent);
-  if (allBalances) {
+  // A process has counted its own rank's pairs only.
+  if (allBalances && !isProcess) {
     compare("balance", balance, counters.balance);
     compare("round balance", roundBalance, counters.round_balance);
   }
@@ -250,11 +270,72 @@ void Run::addCounts(const Program &program, const ring_counters &counters) {
   report.bytesPerRank = counters.bytes_sent / options.repeat;
   report.balance = counters.balance;
   report.roundBalance = counters.round_balance;
+  for (const StaticCounts &attention : program.counts)
+    if (isProcess) {
+      report.balance = std::max(report.balance, attention.balance.value_or(1));
+      report.roundBalance =
+          std::max(report.roundBalance, attention.roundBalance.value_or(1));
+    }
   report.buffersAllocated = counters.buffers_allocated;
   report.peakBytesPerRank = local + counters.peak_bytes;
 }
 
+std::string Run::refusedInProcesses(const Program &program) const {
+  const JoinedResults &joined = program.joined;
+  if (!joined.refused.empty())
+    return joined.refused;
+  if (!options.outputs.empty())
+    return "--output";
+  if (!options.trace.empty())
+    return "--trace";
+  auto isKnown = [&](unsigned result) {
+    return !joined.isJoined(result) || joined.results[result]->table;
+  };
+  for (const auto &expected : options.expected)
+    if (!isKnown(expected.first))
+      return "--expect of a layout that is known at run time only";
+  for (const AttentionProbe &probe : program.probes) {
+    if (!isKnown(probe.out))
+      return "--check of a layout that is known at run time only";
+    std::vector<int> operands = {
+        probe.query,   probe.key,         probe.value,
+        probe.bias,    probe.keySegments, probe.querySegments,
+        probe.lengths, probe.offsets,     probe.sinks};
+    operands.insert(operands.end(), probe.captures.begin(),
+                    probe.captures.end());
+    if (llvm::any_of(operands,
+                     [&](int place) { return joined.isJoined(place); }))
+      return "--check of an attention whose operands ranks compute";
+  }
+  return "";
+}
+
+bool Run::allAreRight(const Program &program, ring_host *host, bool right) {
+  struct Verdict {
+    int32_t ranks;
+    bool right;
+  } verdict{static_cast<int32_t>(program.ranks), right};
+  // A rank that fails is heard of by all.
+  ring_status status = ring_host_run(
+      host, verdict.ranks,
+      [](ring_context *context, void *environment) -> ring_status {
+        auto &verdict = *static_cast<Verdict *>(environment);
+        ring_status status = ring_begin(context, verdict.ranks, /*slots=*/0,
+                                        /*fingerprint=*/0, "the verdict");
+        if (status == RING_OK && !verdict.right)
+          status = RING_ERROR_PEER;
+        return ring_end(context, status);
+      },
+      &verdict);
+  if (status != RING_OK && right)
+    llvm::errs() << "ring-run: another process is wrong: "
+                 << ring_host_error(host) << "\n";
+  return status == RING_OK;
+}
+
 void Run::print() {
+  if (rank > 0)
+    return;
   if (options.json)
     report.printJson(llvm::outs());
   else
@@ -353,6 +434,16 @@ int Run::operator()() {
     fail(host.takeError(), Refused);
     return refuse();
   }
+  rank = ring_host_first_rank(host->get());
+  isProcess = ring_host_local_ranks(host->get()) < program->ranks;
+  if (isProcess)
+    refusedFeature = refusedInProcesses(*program);
+  if (!refusedFeature.empty()) {
+    fail("feature '" + Twine(refusedFeature) +
+             "' is not supported by ring-run with a process for each rank",
+         Refused);
+    return refuse();
+  }
 
   std::vector<double> times;
   std::vector<Array> results;
@@ -379,13 +470,15 @@ int Run::operator()() {
       !ring_host_write_trace(host->get(), options.trace.c_str()))
     return fail("cannot write '" + options.trace + "'", Refused);
   bool right = countersAgree(*program, counters);
-  if (llvm::Error error = compareWithFiles(results, right))
+  if (llvm::Error error = compareWithFiles(*program, results, right))
     return fail(std::move(error), Refused);
   if (options.check) {
     progress("checking against dense float64");
     if (llvm::Error error = checkAttentions(*program, results, right))
       return fail(std::move(error), Refused);
   }
+  if (isProcess)
+    right = allAreRight(*program, host->get(), right);
   report.ok = right;
   print();
   return right ? Right : WrongNumbers;

@@ -63,6 +63,10 @@ runPrefix(ModuleOp module, const RunOptions &options, size_t optional) {
   auto host = makeHost(*program, options);
   if (!host)
     return host.takeError();
+  if (ring_host_local_ranks(host->get()) < program->ranks)
+    return llvm::createStringError(
+        "feature '--verify-each' is not supported by ring-run with a process "
+        "for each rank");
   auto outcome = runProgram(*program, host->get(), *arguments);
   if (!outcome)
     return outcome.takeError();

@@ -55,6 +55,7 @@ protected:
       std::vector<std::string> variables = {
           "RANK=" + std::to_string(rank),
           "WORLD_SIZE=" + std::to_string(kRanks),
+          "LOCAL_RANK=" + std::to_string(rank ^ 1), // another GPU than else
           "MASTER_ADDR=127.0.0.1",
           "RING_PORT=" + std::to_string(port),
           "RING_FAKE_NCCL=" + folder,
@@ -155,6 +156,14 @@ TEST(WorldRank, DISABLED_Run) {
     EXPECT_LT(problem.skipped.size(), problem.lse.size());
     EXPECT_LT(problem.error(), 1e-4) << "run " << run.number;
   }
+  int launches = 0;
+  for (const FakeCall &call : fakeState().calls) {
+    if (call.name != "cuLaunchKernel")
+      continue;
+    ++launches;
+    EXPECT_EQ(call.device, std::atoi(std::getenv("LOCAL_RANK")));
+  }
+  EXPECT_GT(launches, 0);
 }
 
 TEST_F(WorldTest, ARankForEachProcess) {
@@ -240,9 +249,38 @@ TEST(WorldPlaceTest, Environments) {
       refusal(
           {{"RANK", "0"}, {"WORLD_SIZE", "3"}, {"MASTER_ADDR", "127.0.0.1"}}),
       "a ring of 2 ranks in a world of 3 processes");
+  EXPECT_EQ(refusal({{"RANK", "0"},
+                     {"WORLD_SIZE", "2"},
+                     {"LOCAL_RANK", "x"},
+                     {"MASTER_ADDR", "127.0.0.1"}}),
+            "LOCAL_RANK='x' names no rank");
+  EXPECT_EQ(refusal({{"RING_BOOTSTRAP", "env"}}),
+            "RANK='' and WORLD_SIZE='' name no rank of a world");
+  EXPECT_EQ(refusal({{"RING_BOOTSTRAP", "tcp"}}),
+            "RING_BOOTSTRAP='tcp', expected env, mpi or none");
+  EXPECT_EQ(refusal({{"RING_BOOTSTRAP", "none"}, {"RANK", "7"}}), "");
   EXPECT_EQ(refusal({{"RANK", "1"},
                      {"WORLD_SIZE", "2"},
                      {"MASTER_ADDR", "127.0.0.1"},
                      {"RING_PORT", "1"}}),
             "no connection to 127.0.0.1:1 within 0.1 s");
+  // Started by MPI, whose part of the runtime is not there.
+  ScopedVariable mpi("RING_MPI_LIBRARY", "/nowhere/libring_mpi.so");
+  for (auto [name, value] :
+       {std::pair("OMPI_COMM_WORLD_SIZE", "4"), std::pair("PMI_SIZE", "2"),
+        std::pair("PMIX_RANK", "1"), std::pair("RING_BOOTSTRAP", "mpi")}) {
+    std::string text = refusal({{name, value}});
+    std::string why = std::string(name) + "='" + value + "'";
+    EXPECT_EQ(text.find(why + " asks for MPI, but there is no libring_mpi.so "
+                              "(/nowhere/libring_mpi.so: "),
+              0U)
+        << text;
+    EXPECT_NE(text.find("): build Ring where CMake finds MPI, or set RANK, "
+                        "WORLD_SIZE and MASTER_ADDR, or RING_BOOTSTRAP=none"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(refusal({{name, value}, {"RANK", "0"}, {"WORLD_SIZE", "1"}}),
+              std::string(name) == "RING_BOOTSTRAP" ? text : "");
+  }
+  EXPECT_EQ(refusal({{"OMPI_COMM_WORLD_SIZE", "1"}, {"PMIX_RANK", "0"}}), "");
 }

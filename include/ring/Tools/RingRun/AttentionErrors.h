@@ -47,13 +47,14 @@ struct AttentionErrors {
 ///     square: 0.475 u sqrt(mean ref^2 + mean spread) + the smallest number;
 ///   lse: 1e-5 (1 + s + |ref|).
 /// Where the reference is NaN, any value that is not finite is right; -inf of
-/// lse is right only for -inf.
+/// lse is right only for -inf. With `queries` only those that it has, [Sq].
 ///
 /// Fails where the operands do not make a `ring.attention` or the results do
 /// not have its shapes.
 llvm::Expected<AttentionErrors>
 checkAttention(const AttentionOperands &operands, const AttentionSpec &spec,
-               const Array &out, const Array *lse, unsigned threads = 0);
+               const Array &out, const Array *lse, unsigned threads = 0,
+               const std::vector<bool> *queries = nullptr);
 
 } // namespace ring::tools
 

@@ -30,16 +30,23 @@ struct Comparison {
   std::string message() const;
 };
 
+/// The positions along one dimension that are there to be compared.
+struct OwnPositions {
+  int64_t dim = 0;
+  std::vector<bool> has;
+};
+
 /// Compares element by element: `|got - expected| <= atol + rtol * |expected|`,
 /// in float64. NaN agrees with NaN only, an infinity with the same infinity
 /// only, whatever the tolerances. Two integer arrays are compared exactly
 /// where both tolerances are 0. Element types may differ (a bf16 result and an
 /// f32 file, say); ui16 next to bf16 is taken for bf16 bits. Fails where the
 /// shapes differ: "result 0: expected 2x4xf32, got 2x3xf32", where `what` is
-/// "result 0".
+/// "result 0". With `own` its positions only.
 llvm::Expected<Comparison> compare(const Array &got, const Array &expected,
                                    double atol, double rtol,
-                                   llvm::StringRef what);
+                                   llvm::StringRef what,
+                                   const OwnPositions *own = nullptr);
 
 } // namespace ring::tools
 

@@ -12,6 +12,7 @@
 #include "ring/Target/Pipeline.h"
 #include "ring/Tools/RingRun/Array.h"
 #include "ring/Tools/RingRun/DenseAttention.h"
+#include "ring/Tools/RingRun/JoinedResults.h"
 #include "ring/Tools/RingRun/Options.h"
 #include "ring/Tools/RingRun/ResultShapes.h"
 #include "ring/Tools/RingRun/ScoreFunction.h"
@@ -54,6 +55,7 @@ struct Program {
   std::vector<Signature> results; ///< those of probes behind the function's own
   size_t ownResults = 0;
   std::vector<AttentionProbe> probes;
+  JoinedResults joined;
   int64_t ranks = 1;
   std::string layout;
   /// Of each sharded attention, from the IR.
