@@ -225,7 +225,7 @@ static Result placeInMpi(double deadline, const std::string &why,
   found.port = first.port;
   found.address = first.address;
   if (isHere(first) && variable("MASTER_ADDR").empty())
-    found.address = "127.0.0.1"; // "localhost" may have no entry;
+    found.address = "127.0.0.1"; // "localhost" may have no entry
   if (found.address.empty())
     return {RING_ERROR_PEER, std::string("no interface of rank 0's machine ") +
                                  first.host +

@@ -55,6 +55,12 @@ MUTATIONS = [
         "        // V and",
     ),
     kernel(
+        "fence-warp",
+        "lanes read what others wrote in shared memory without a fence of the warp",
+        "b.store(b.i32(0), warpInfo(kFinding));\n  NVVM::SyncWarpOp::create(b, b.i32(-1));",
+        "b.store(b.i32(0), warpInfo(kFinding));",
+    ),
+    kernel(
         "swizzle-copy",
         "tiles are copied without the permutation",
         "Value permuted = b.bxor(b.urem(chunk, width), number);",
