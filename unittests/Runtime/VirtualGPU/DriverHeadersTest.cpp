@@ -137,7 +137,9 @@ RING_VGPU_COMPARE_VALUE(ncclFloat16)
 RING_VGPU_COMPARE_VALUE(ncclFloat32)
 RING_VGPU_COMPARE_VALUE(ncclFloat64)
 RING_VGPU_COMPARE_VALUE(ncclBfloat16)
-static_assert(ring::vgpu::kNcclMagic == NCCL_API_MAGIC);
+// Older headers give the number no name.
+constexpr ncclConfig_t kNcclConfig = NCCL_CONFIG_INITIALIZER;
+static_assert(ring::vgpu::kNcclMagic == kNcclConfig.magic);
 static_assert(ring::vgpu::kNcclUndefined == NCCL_CONFIG_UNDEF_INT);
 
 #define RING_VGPU_COMPARE_FIELD(type, field)                                   \
