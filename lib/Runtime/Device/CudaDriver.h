@@ -72,7 +72,7 @@ struct CUDA_MEMCPY2D {
   CUdeviceptr dstDevice;
   void *dstArray;
   size_t dstPitch;
-  size_t WidthInBytes, Height;
+  size_t WidthInBytes, Height; // NOLINT(readability-identifier-naming)
 };
 
 // X(member, symbol, parameters)

@@ -182,7 +182,7 @@ struct CUDA_MEMCPY2D {
   CUdeviceptr dstDevice;
   void *dstArray;
   size_t dstPitch;
-  size_t WidthInBytes, Height;
+  size_t WidthInBytes, Height; // NOLINT(readability-identifier-naming)
 };
 
 // X(symbol, parameters): what returns CUresult.

@@ -197,6 +197,7 @@ llvm::Error Run::checkAttentions(const Program &program,
       spec.mask.shift = operands.key->dim(2) - operands.query->dim(2);
     if (probe.score) {
       std::vector<const Array *> captures;
+      captures.reserve(probe.captures.size());
       for (int place : probe.captures)
         captures.push_back(at(place));
       spec.score = probe.score->bind(captures);
