@@ -80,9 +80,10 @@ std::vector<Region> regions(const GPUTilePlan &plan) {
     all.push_back({"values",
                    plan.valuesOffset() + stage * plan.values().bytes(),
                    plan.values().bytes()});
-  // Four i32 a row, two i32 a key.
+  // Four i32 a row, two i32 a key; two pointers and two i32 a warp.
   all.push_back({"rows", plan.rowInfoOffset(), 16 * plan.rows()});
   all.push_back({"key info", plan.keyInfoOffset(), 8 * plan.keyTile});
+  all.push_back({"warp info", plan.warpInfoOffset(), 24 * plan.warps});
   return all;
 }
 
