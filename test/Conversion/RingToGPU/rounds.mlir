@@ -70,7 +70,7 @@
 // SM86:   Remark="64 queries of 2 heads x 64 keys, 4 warps of 32 rows, 1 stages,
 // WIDE87: Remark="64 queries of 2 heads x 64 keys, 4 warps of 32 rows, 1 stages,
 // WIDE89: Remark="64 queries of 2 heads x 16 keys, 4 warps of 32 rows, 1 stages,
-// F32:    Remark="32 queries of 2 heads x 32 keys, 4 warps of 16 rows, 2 stages,
+// F32:    Remark="64 queries of 2 heads x 32 keys, 4 warps of 32 rows, 2 stages,
 // PLAN: remark: [Passed] TilePlan | Category:convert-ring-to-gpu | Function=f_rank | Remark="[[#Q:]] queries of [[#HEADS:]] heads x [[#K:]] keys, [[#WARPS:]] warps of [[#]] rows, [[#]] stages, [[#BYTES:]] bytes of shared memory, about [[#]] of 255 registers"
 // PLAN: llvm.func @f_rank_attention({{.*}} nvvm.reqntid = array<i32: [[#mul(WARPS, 32)]]>
 // PLAN: ring.device.attention {{.*}} {head_blocks = [[#div(4, HEADS)]] : i32, heads = 4 : i32, key_tile = [[#K]] : i32, query_tile = [[#Q]] : i32, shared_bytes = [[#BYTES]] : i32, state_floats = [[#]] : i32, threads = [[#mul(WARPS, 32)]] : i32}
