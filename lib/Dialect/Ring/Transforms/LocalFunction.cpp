@@ -248,9 +248,8 @@ void LocalFunctionBuilder::buildOp(Operation *op, Positions &at) {
   SmallVector<Value> operands;
   for (auto [value, dim] : llvm::zip_equal(op->getOperands(), form.operands))
     operands.push_back(dim ? partOf(at, value, *dim) : wholeOf(value));
-  for (Value value : usedValues(op))
-    if (!llvm::is_contained(op->getOperands(), value))
-      (void)wholeOf(value);
+  for (Value value : capturedValues(op))
+    (void)wholeOf(value);
   Value ownPositions;
   if (std::optional<SequenceDim> needed = neededPositions(op, form))
     for (auto &[dim, whole] : positions)

@@ -125,15 +125,14 @@ void LocalPart::collectAttention(func::CallOp call) {
 void LocalPart::collectLocal(Operation *op, const OpSequence &form) {
   ops.insert(op);
   hasLocalOps |= !isa<tensor::EmptyOp>(op);
-  llvm::SetVector<Value> captured = usedValues(op);
   for (auto [value, dim] : llvm::zip_equal(op->getOperands(), form.operands)) {
-    captured.remove(value);
     if (dim)
       needPart(value, *dim, op);
     else
       needWhole(value, op);
   }
-  for (Value value : captured)
+  // An operand that is captured too is needed in both forms.
+  for (Value value : capturedValues(op))
     needWhole(value, op);
 }
 

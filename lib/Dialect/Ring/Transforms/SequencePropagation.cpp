@@ -14,11 +14,17 @@
 using namespace mlir;
 using namespace mlir::ring;
 
+llvm::SetVector<Value> mlir::ring::capturedValues(Operation *op) {
+  llvm::SetVector<Value> captured;
+  for (Region &region : op->getRegions())
+    getUsedValuesDefinedAbove(region, captured);
+  return captured;
+}
+
 llvm::SetVector<Value> mlir::ring::usedValues(Operation *op) {
   llvm::SetVector<Value> used;
   used.insert_range(op->getOperands());
-  for (Region &region : op->getRegions())
-    getUsedValuesDefinedAbove(region, used);
+  used.insert_range(capturedValues(op));
   return used;
 }
 
@@ -52,15 +58,11 @@ bool SequencePropagation::accept(Operation *op, OpSequence sequence) {
       return false;
     }
   }
-  for (Region &region : op->getRegions()) {
-    llvm::SetVector<Value> captured;
-    getUsedValuesDefinedAbove(region, captured);
-    for (Value value : captured)
-      if (dependsOnRanks(value)) {
-        reasons[op] = "looks up other positions";
-        return false;
-      }
-  }
+  for (Value value : capturedValues(op))
+    if (dependsOnRanks(value)) {
+      reasons[op] = "looks up other positions";
+      return false;
+    }
   for (auto [result, dim] : llvm::zip_equal(op->getResults(), sequence.results))
     if (auto known = sequenceOf(result); known && dim && *known != *dim)
       return false; // asked for along another dimension: made by the host

@@ -23,6 +23,8 @@
 
 namespace mlir::ring {
 
+/// What the regions of `op` take from outside, operands among it or not.
+llvm::SetVector<Value> capturedValues(Operation *op);
 /// Values that `op` uses: its operands, and what its regions take from outside.
 llvm::SetVector<Value> usedValues(Operation *op);
 

@@ -270,6 +270,41 @@ func.func @kinds(%x: tensor<1x6x1x4xf32>, %mask: tensor<1x6xf32>, %s: f32) -> te
 }
 
 //===----------------------------------------------------------------------===//
+// An operand in which the op also looks up another position: cut, and whole
+//===----------------------------------------------------------------------===//
+
+// RUN: %{shard} %t/both.mlir | %{check} BOTH
+
+// BOTH-LABEL: func.func @both(
+// BOTH-SAME:    %[[X:.*]]: tensor<1x1x6x4xf32>
+// BOTH:         %[[XL:.*]] = ring.scatter %[[X]]
+// BOTH:         call @both_rank(%[[XL]], %[[X]])
+// BOTH-LABEL: func.func private @both_rank(
+// BOTH-SAME:    %[[XL:.*]]: tensor<1x1x?x4xf32>, %[[X:.*]]: tensor<1x1x6x4xf32>)
+// BOTH:         %[[O:.*]] = call @both_attention(%[[XL]], %[[XL]], %[[XL]])
+// BOTH:         linalg.generic {{.*}} ins(%[[O]], %[[XL]] :
+// BOTH:           tensor.extract %[[X]][
+
+//--- both.mlir
+
+func.func @both(%x: tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32> {
+  %o = ring.attention %x, %x, %x : (tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  %e = tensor.empty() : tensor<1x1x6x4xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>],
+                       iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%o, %x : tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) outs(%e : tensor<1x1x6x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %two = arith.constant 2 : index
+    %zero = arith.constant 0 : index
+    %other = tensor.extract %x[%zero, %zero, %two, %zero] : tensor<1x1x6x4xf32>
+    %s = arith.addf %a, %b : f32
+    %t = arith.subf %s, %other : f32
+    linalg.yield %t : f32
+  } -> tensor<1x1x6x4xf32>
+  return %p : tensor<1x1x6x4xf32>
+}
+
+//===----------------------------------------------------------------------===//
 // Attention alone stays as it is
 //===----------------------------------------------------------------------===//
 
