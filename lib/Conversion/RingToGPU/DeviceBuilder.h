@@ -23,7 +23,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <functional>
-#include <map>
 
 namespace mlir::ring {
 
@@ -118,6 +117,9 @@ public:
   Value at(Value pointer, Value byteOffset);
   Value load(Type type, Value pointer, int64_t alignment = 0);
   void store(Value value, Value pointer, int64_t alignment = 0);
+  /// Four elements of 32 bits, at a multiple of 16 bytes.
+  Values loadFour(Type element, Value pointer);
+  void storeFour(ArrayRef<Value> elements, Value pointer);
 
   // A thread's place.
   Value threadIdx();
@@ -135,7 +137,6 @@ public:
   /// The value of the lane whose number differs by `mask` (f32).
   Value shuffleXor(Value value, int64_t mask);
   Value voteAll(Value condition);
-  Value voteAny(Value condition);
 
   enum class Product { F16, BF16, TF32 };
   /// d = a * b + c on one m16n8k16 tile, or m16n8k8 for TF32: 4 registers of a,

@@ -1,0 +1,225 @@
+//===- AttentionNonFinite.cpp - NaN and infinities in V -------------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value that is not finite, seen by some rows of a tile only: 0 * Inf would
+// be NaN for the others. Then V is multiplied without these values, and what
+// they do to a row is counted by a product of "sees" (1 or 0) and a code for
+// each of them, in f32 exactly: at most 127 keys are in a tile.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernelBuilder.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::ring;
+
+static constexpr float kCodeOfInfinity = 1, kCodeOfNegative = 128,
+                       kCodeOfNaN = 16384;
+
+namespace {
+/// A 16-bit or 32-bit floating-point format.
+struct Format {
+  int64_t exponent, mantissa, sign; ///< masks
+  int64_t one, negative, nan;       ///< the codes
+};
+} // namespace
+
+static Format formatOf(Type type) {
+  if (type.isF16())
+    return {0x7c00, 0x03ff, 0x8000, 0x3c00, 0x5800, 0x7400};
+  if (type.isBF16())
+    return {0x7f80, 0x007f, 0x8000, 0x3f80, 0x4300, 0x4680};
+  return {0x7f800000, 0x007fffff, 0x80000000,
+          0x3f800000, 0x43000000, 0x46800000};
+}
+
+/// Applies `body` to the one or two elements in a register.
+static Value onElements(DeviceBuilder &b, Value bits, bool two,
+                        const std::function<Value(Value)> &body) {
+  if (!two)
+    return body(bits);
+  Value lower = body(b.band(bits, 0xffff)), upper = body(b.shr(bits, 16));
+  return b.bor(lower, b.shl(upper, 16));
+}
+
+Value AttentionKernelBuilder::nonFiniteCode(Value bits) {
+  Format format = formatOf(spec.element);
+  return onElements(b, bits, !isF32(), [&](Value x) -> Value {
+    Value finite =
+        b.notEqual(b.band(x, format.exponent), b.i32(format.exponent));
+    Value isNaN = b.notEqual(b.band(x, format.mantissa), b.i32(0));
+    Value isNegative = b.notEqual(b.band(x, format.sign), b.i32(0));
+    Value code =
+        b.select(isNegative, b.i32(format.negative), b.i32(format.one));
+    code = b.select(isNaN, b.i32(format.nan), code);
+    return b.select(finite, b.i32(0), code);
+  });
+}
+
+Value AttentionKernelBuilder::finitePart(Value bits) {
+  Format format = formatOf(spec.element);
+  return onElements(b, bits, !isF32(), [&](Value x) -> Value {
+    Value finite =
+        b.notEqual(b.band(x, format.exponent), b.i32(format.exponent));
+    return b.select(finite, x, b.i32(0));
+  });
+}
+
+/// Whether a NaN or an infinity of the tile of V would do more than it should:
+/// to rows that do not see it; or at all, in f32, whose products take numbers.
+Value AttentionKernelBuilder::mayHideNonFinite(const KeyTile &tile) {
+  return isF32() ? b.truth(true) : isPartial(tile);
+}
+
+/// Looks for NaN and infinities in the part of the tile of V that this thread
+/// copied, before the barrier behind which others read it.
+void AttentionKernelBuilder::findNonFinite(const KeyTile &tile, Value stage) {
+  Format format = formatOf(spec.element);
+  SharedTile values = plan.values();
+  Value base = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  // No thread looks where it has not copied: that may not be there yet.
+  Value found = loopOwnChunks(
+      values, base, b.truth(false),
+      [&](Value place, ValueRange carried) -> Values {
+        Value any = carried[0];
+        for (Value word : b.loadFour(b.getI32Type(), place)) {
+          if (isF32()) {
+            any =
+                b.bor(any, b.less(b.i32(kLargestF32), b.band(word, INT32_MAX)));
+            continue;
+          }
+          for (int64_t shift : {0, 16}) {
+            int64_t exponent = format.exponent << shift;
+            any = b.bor(any, b.equal(b.band(word, exponent), b.i32(exponent)));
+          }
+        }
+        return {any};
+      })[0];
+  b.branch(found, [&] { b.store(b.add(tile.begin, 1), warpInfo(kFinding)); });
+}
+
+/// Behind the barrier: whether any thread has.
+Value AttentionKernelBuilder::foundNonFinite(const KeyTile &tile) {
+  Value any = b.truth(false), found = b.add(tile.begin, 1);
+  for (int64_t w = 0; w < plan.warps; ++w)
+    any = b.bor(
+        any,
+        b.equal(found, b.load(b.getI32Type(),
+                              sharedAt(b.i32(plan.warpInfoOffset() +
+                                             GPUTilePlan::kWarpInfoBytes * w +
+                                             kFinding)))));
+  return any;
+}
+
+Values AttentionKernelBuilder::valuesAt(Value offset, int64_t step,
+                                        Value pair) {
+  SharedTile values = plan.values();
+  auto place = [&](const LanePlace &lane, int64_t row, Value chunk) {
+    Value address = b.add(offset, dynamicOffset(values, b.add(lane.row, row),
+                                                b.add(chunk, lane.bit)));
+    return sharedAt(lane.extraBytes ? b.add(address, lane.extraBytes)
+                                    : address);
+  };
+  if (!isF32())
+    return b.loadMatrices(place(valuePlace, 16 * step, b.shl(pair, 1)),
+                          /*transposed=*/true);
+  Values registers;
+  for (int64_t tile : {0, 1})
+    for (const LanePlace &lane : {valuePlace, valuePlaceNext})
+      registers.push_back(
+          b.load(b.getI32Type(),
+                 place(lane, 8 * step, b.add(b.shl(pair, 2), 2 * tile))));
+  return registers;
+}
+
+/// Adds to acc what the tile's infinities and NaNs do to the rows that see
+/// them, and takes them out of the tile. All threads of the block take part.
+Values AttentionKernelBuilder::spareHiddenRows(Values acc, const KeyTile &keys,
+                                               Value stage) {
+  SharedTile values = plan.values();
+  Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  // The rare path is kept small rather than fast: a loop over pairs of value
+  // tiles, whose places in shared memory the registers do not know, and one row
+  // tile after the other.
+  for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
+    Values visible(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1));
+    auto masked = [&] {
+      mask(visible, tile);
+      for (Value &x : visible)
+        x = b.fmax(x, b.f32(0)); // hidden: -inf
+      return visible;
+    };
+    if (isF32()) {
+      Values all(visible);
+      visible = b.choose(isPartial(keys), masked, [&] { return all; });
+    } else {
+      visible = masked();
+    }
+    SmallVector<Values> seen;
+    for (int64_t step = 0; step < productSteps(); ++step)
+      seen.push_back(weights(visible, tile, step));
+    acc =
+        b.loop(b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
+               [&](Value pair, ValueRange carried) {
+                 Values codes(8, b.f32(0));
+                 for (int64_t step = 0; step < productSteps(); ++step) {
+                   Values code;
+                   for (Value bits : valuesAt(offset, step, pair))
+                     code.push_back(nonFiniteCode(bits));
+                   for (int64_t which = 0; which < 2; ++which) {
+                     auto counts = codes.begin() + 4 * which;
+                     // Small whole numbers: exact, in tf32 too.
+                     Values sum = b.mma(productKind(), seen[step],
+                                        ArrayRef(code).slice(2 * which, 2),
+                                        Values(counts, counts + 4));
+                     llvm::copy(sum, counts);
+                   }
+                 }
+                 Values next(carried);
+                 for (Value &code : codes)
+                   code = effectOf(code);
+                 for (int64_t column = 0; column < plan.valueTiles(); ++column)
+                   for (int64_t i = 0; i < 4; ++i) {
+                     Value &x = next[accIndex(tile, column) + i];
+                     x = b.select(b.equal(pair, b.i32(column / 2)),
+                                  b.fadd(x, codes[4 * (column % 2) + i]), x);
+                   }
+                 return next;
+               });
+  }
+  b.barrier();
+  loopOwnChunks(values, offset, {}, [&](Value place, ValueRange) -> Values {
+    for (int64_t word = 0; word < 4; ++word) {
+      Value address = b.at(place, b.i32(4 * word));
+      b.store(finitePart(b.load(b.getI32Type(), address)), address);
+    }
+    return {};
+  });
+  b.barrier();
+  return acc;
+}
+
+/// What the counted codes add to an accumulator.
+Value AttentionKernelBuilder::effectOf(Value codes) {
+  Value rest = codes;
+  auto holds = [&](float unit) -> Value {
+    Value count = LLVM::FFloorOp::create(b, b.fmul(rest, b.f32(1 / unit)));
+    rest = b.fma(count, b.f32(-unit), rest);
+    return b.compare(arith::CmpFPredicate::OGT, count, b.f32(0));
+  };
+  Value zero = b.f32(0);
+  Value nan = b.select(holds(kCodeOfNaN), b.f32(std::nanf("")), zero);
+  Value negative = b.select(holds(kCodeOfNegative), b.negativeInfinity(), zero);
+  Value positive =
+      b.select(holds(kCodeOfInfinity),
+               b.f32(std::numeric_limits<float>::infinity()), zero);
+  return b.fadd(b.fadd(positive, negative), nan);
+}

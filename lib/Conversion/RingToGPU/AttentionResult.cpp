@@ -1,0 +1,127 @@
+//===- AttentionResult.cpp - The attention of finished rows ---------------===//
+//
+// Part of the Ring project, under the Apache License v2.0 with LLVM Exceptions.
+// See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From the last state to the result: sinks, lse, rows that saw nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernelBuilder.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::ring;
+
+/// One row's columns, two of each value tile, and its lse.
+void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
+                                      Value lse) {
+  b.branch(hasQuery(row), [&] {
+    Value head = headOf(row), query = queryOf(row);
+    int64_t bytes = spec.out.getIntOrFloatBitWidth() / 8;
+    Value column = b.shl(b.band(lane, 3), 1);
+    Value place = element(pointerParameter(PARAMETER(out)),
+                          PARAMETER(out_strides), {batch, head, query}, bytes);
+    place = b.at(place, b.mul(b.extend(column), bytes));
+    for (int64_t tile = 0; tile < plan.valueTiles(); ++tile) {
+      Value first = values[2 * tile], second = values[2 * tile + 1];
+      Value target = b.at(place, b.i64(8 * tile * bytes));
+      auto one = [&](Value value, Value address) {
+        b.store(b.narrow(value, spec.out), address);
+      };
+      auto both = [&] {
+        if (bytes == 2) {
+          auto product = spec.out.isF16() ? DeviceBuilder::Product::F16
+                                          : DeviceBuilder::Product::BF16;
+          return b.store(b.pack(product, first, second), target, 4);
+        }
+        one(first, target);
+        one(second, b.at(target, b.i64(bytes)));
+      };
+      int64_t rest = plan.shape.valueDepth - 8 * tile;
+      if (rest >= 8) {
+        both();
+        continue;
+      }
+      b.branch(b.less(column, b.i32(rest)), [&] { one(first, target); });
+      b.branch(b.less(b.add(column, 1), b.i32(rest)),
+               [&] { one(second, b.at(target, b.i64(bytes))); });
+    }
+    Value lsePointer = pointerParameter(PARAMETER(lse));
+    Value asked = b.bxor(isNull(lsePointer), b.truth(true));
+    Value writes = b.band(asked, b.equal(b.band(lane, 3), b.i32(0)));
+    b.branch(writes, [&] {
+      b.store(lse, element(lsePointer, PARAMETER(lse_strides),
+                           {batch, head, query}, sizeof(float)));
+    });
+  });
+}
+
+void AttentionKernelBuilder::finish(AttentionState state) {
+  Value sinks = pointerParameter(PARAMETER(sinks));
+  Value mean = pointerParameter(PARAMETER(mean));
+  Value hasMean = b.bxor(isNull(mean), b.truth(true));
+  double weightUnit = std::exp2(weightExponent());
+  for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value row = threadRow(tile, half);
+      Value total = state.sum[2 * tile + half];
+      for (int64_t distance : {1, 2})
+        total = b.fadd(total, b.shuffleXor(total, distance));
+      Value empty = b.compare(arith::CmpFPredicate::OEQ, total, b.f32(0));
+      // In natural units from here on.
+      Value max = state.max[2 * tile + half];
+      if (!spec.transformsScores())
+        max = b.fmul(max, b.f32(spec.scale));
+      Values withSink = b.choose(
+          isNull(sinks), [&]() -> Values { return {total, max, b.f32(1)}; },
+          [&]() -> Values {
+            // Rows without a query read the last one's.
+            Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
+            Value sink =
+                b.load(b.getF32Type(), element(sinks, PARAMETER(sinks_stride),
+                                               {head}, sizeof(float)));
+            Value raised = b.fmax(sink, max), base = guarded(raised);
+            auto weight = [&](Value x) {
+              return b.exp2(b.fmul(b.fsub(x, base), b.f32(kLog2E)));
+            };
+            Value decay = weight(max);
+            Value ofSink = b.fmul(weight(sink), b.f32(weightUnit));
+            return {b.fma(total, decay, ofSink), raised, decay};
+          });
+      Value logarithm = b.fmul(
+          b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))), b.f32(kLn2));
+      Value lse = b.fadd(withSink[1], logarithm);
+      // Where nothing was seen acc is 0.
+      Value factor = b.fmul(withSink[2], b.reciprocal(withSink[0]));
+      bool nan = spec.emptyRows == EmptyRows::NaN;
+      factor = b.select(empty, b.f32(nan ? std::nanf("") : 0.0f), factor);
+      Values values;
+      for (int64_t column = 0; column < plan.valueTiles(); ++column)
+        for (int64_t i = 0; i < 2; ++i)
+          values.push_back(
+              b.fmul(state.acc[accIndex(tile, column) + 2 * half + i], factor));
+      if (spec.emptyRows == EmptyRows::Uniform)
+        values = b.choose(
+            b.band(hasMean, empty),
+            [&] {
+              Values means;
+              Value first = b.shl(b.band(lane, 3), 1);
+              for (size_t i = 0; i < values.size(); ++i) {
+                Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
+                                      b.i32(plan.shape.valueDepth - 1));
+                means.push_back(
+                    b.load(b.getF32Type(),
+                           element(mean, PARAMETER(mean_strides),
+                                   {batch, kvHead, column}, sizeof(float))));
+              }
+              return means;
+            },
+            [&] { return values; });
+      writeRow(values, row, lse);
+    }
+}
