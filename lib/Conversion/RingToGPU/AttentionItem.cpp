@@ -23,11 +23,6 @@ Value AttentionKernelBuilder::parameter(size_t offset, Type type) {
   return b.load(type, place);
 }
 
-Value AttentionKernelBuilder::isNull(Value pointer) {
-  Value null = LLVM::ZeroOp::create(b, pointer.getType());
-  return LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::eq, pointer, null);
-}
-
 Value AttentionKernelBuilder::itemField(size_t offset, bool late) {
   Value item =
       b.at(pointerParameter(PARAMETER(items)),
@@ -85,5 +80,5 @@ void AttentionKernelBuilder::storeWarpInfo() {
           warpInfo(kValueBase));
   b.store(headBlock, warpInfo(kHeadBlock));
   b.store(b.i32(0), warpInfo(kFinding));
-  NVVM::SyncWarpOp::create(b, b.i32(-1));
+  b.syncWarp();
 }

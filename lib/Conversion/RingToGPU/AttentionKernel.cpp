@@ -29,6 +29,26 @@ AttentionKernelBuilder::AttentionKernelBuilder(const AttentionKernelSpec &spec,
 // One tile after the other
 //===----------------------------------------------------------------------===//
 
+Values AttentionKernelBuilder::addValues(ArrayRef<Values> p, Values acc,
+                                         const KeyTile &tile, Value stage) {
+  Value found = b.choose(
+      needsFiniteValues(tile),
+      [&]() -> Values { return {foundNonFinite(tile)}; },
+      [&]() -> Values { return {b.truth(false)}; })[0];
+  if (isF32())
+    return b.choose(
+        found,
+        [&] {
+          Values effects = takeOutNonFinite(acc, tile, stage);
+          return accumulate(p, effects, stage, Guard::Largest);
+        },
+        [&] { return accumulate(p, acc, stage, Guard::None); });
+  acc = b.choose(
+      found, [&] { return takeOutNonFinite(acc, tile, stage); },
+      [&] { return acc; });
+  return accumulate(p, acc, stage, Guard::None);
+}
+
 AttentionState AttentionKernelBuilder::visitKeys(AttentionState state) {
   int64_t stages = plan.stages;
   // Of K and V alternately, the tiles in their order: with the same number left
@@ -47,7 +67,6 @@ AttentionState AttentionKernelBuilder::visitKeys(AttentionState state) {
   for (const KeyTile &tile : ahead)
     carried.append(tile.flat());
   carried.push_back(b.i32(0)); // the stage of this tile
-  bool hasInfo = spec.bias || spec.score;
   Values results = b.whileLoop(
       carried,
       [&](ValueRange arguments) {
@@ -71,14 +90,14 @@ AttentionState AttentionKernelBuilder::visitKeys(AttentionState state) {
         b.waitForCopies(open);
         b.barrier(); // K is there; nobody reads the last tile's V any more
         copyValues(tiles.back(), after(stages - 1));
-        if (hasInfo)
+        if (usesPositions())
           storeKeyInfo(tile);
         else
           b.branch(partial, [&] { storeKeyInfo(tile); });
         Values s = scores(stage);
 
         b.waitForCopies(open);
-        b.branch(mayHideNonFinite(tile), [&] { findNonFinite(tile, stage); });
+        b.branch(needsFiniteValues(tile), [&] { findNonFinite(tile, stage); });
         b.barrier(); // V and the keys' positions are there, K is free
         if (spec.transformsScores())
           s = transform(s);
@@ -92,28 +111,11 @@ AttentionState AttentionKernelBuilder::visitKeys(AttentionState state) {
             },
             [&] { return s; });
         // Rounded at once: half the registers.
-        SmallVector<Values> p = allWeights(softmax(s, state));
+        SmallVector<Values> p = allWeights(onlineSoftmax(s, state));
         // Not earlier: the addresses would find no register beside the scores.
         KeyTile next = nextTile(tiles.back());
         copyKeys(next, stage);
-        Value spare = b.choose(
-            mayHideNonFinite(tile),
-            [&]() -> Values { return {foundNonFinite(tile)}; },
-            [&]() -> Values { return {b.truth(false)}; })[0];
-        if (isF32()) {
-          state.acc = b.choose(
-              spare,
-              [&] {
-                Values acc = spareHiddenRows(state.acc, tile, stage);
-                return accumulate(p, acc, stage, Guard::Largest);
-              },
-              [&] { return accumulate(p, state.acc, stage, Guard::None); });
-        } else {
-          state.acc = b.choose(
-              spare, [&] { return spareHiddenRows(state.acc, tile, stage); },
-              [&] { return state.acc; });
-          state.acc = accumulate(p, state.acc, stage, Guard::None);
-        }
+        state.acc = addValues(p, state.acc, tile, stage);
 
         Values yielded = state.flat();
         for (int64_t s = 1; s < stages; ++s)
@@ -143,20 +145,17 @@ bool AttentionKernelBuilder::build() {
     return statePointer(pointerParameter(PARAMETER(states)),
                         itemField(ITEM(tile)));
   };
-  AttentionState state =
-      AttentionState::from(b.choose(
-                               fresh, [&] { return identity().flat(); },
-                               [&] { return loadState(tileState()).flat(); }),
-                           plan.rowTiles);
-  state = AttentionState::from(b.choose(
-                                   b.less(rangeBegin, rangeEnd),
-                                   [&] {
-                                     loadQueries();
-                                     storeRowInfo();
-                                     return visitKeys(state).flat();
-                                   },
-                                   [&] { return state.flat(); }),
-                               plan.rowTiles);
+  AttentionState state = chooseState(
+      fresh, [&] { return identity(); },
+      [&] { return loadState(tileState()); });
+  state = chooseState(
+      b.less(rangeBegin, rangeEnd),
+      [&] {
+        loadQueries();
+        storeRowInfo();
+        return visitKeys(state);
+      },
+      [&] { return state; });
   headBlock = b.load(b.getI32Type(), warpInfo(kHeadBlock));
   state = AttentionState::from(
       b.loop(itemField(ITEM(merge_begin), /*late=*/true),
@@ -169,7 +168,7 @@ bool AttentionKernelBuilder::build() {
              }),
       plan.rowTiles);
   // What follows is read again: nothing is kept for it meanwhile.
-  NVVM::SyncWarpOp::create(b, b.i32(-1));
+  b.syncWarp();
   decodeItem(/*late=*/true);
   Value target = itemField(ITEM(target), /*late=*/true);
   b.branch(

@@ -37,6 +37,9 @@
 
 #include "ring/Runtime/Device.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include <array>
 #include <cstddef>
 
 namespace mlir::ring {
@@ -45,9 +48,6 @@ namespace mlir::ring {
 #define PARAMETER(name) offsetof(ring_attention_params, name)
 #define ITEM(name) offsetof(ring_attention_item, name)
 #define RANGE(name) offsetof(ring_attention_range, name)
-
-constexpr double kLog2E = 1.44269504088896340736;
-constexpr double kLn2 = 0.69314718055994530942;
 
 /// The largest f32 that rounds to a finite tf32: 2^128 - 2^116 - 2^104.
 constexpr int64_t kLargestF32 = 0x7f7fefff;
@@ -87,6 +87,12 @@ struct RowInfo {
   Value lower, upper, id, position; ///< i32
 };
 
+/// A key of the tile, from shared memory. Position -1: no query of the batch
+/// entry sees it.
+struct KeyInfo {
+  Value position, id; ///< i32
+};
+
 /// The address that a lane gives to ldmatrix, or where it reads: chunk `chunk`
 /// + bit (of the lane) of row `row` + laneRow.
 struct LanePlace {
@@ -117,6 +123,9 @@ public:
 
 private:
   AttentionState visitKeys(AttentionState state);
+  /// acc + P V, whatever is in V.
+  Values addValues(ArrayRef<Values> p, Values acc, const KeyTile &tile,
+                   Value stage);
 
   // Parameters, the item and its rows: AttentionItem.cpp.
   Value parameter(size_t offset, Type type);
@@ -125,7 +134,6 @@ private:
   Value pointerParameter(size_t offset) {
     return parameter(offset, b.globalPointer());
   }
-  Value isNull(Value pointer);
   /// `late`: read here, and not kept in a register until here.
   Value itemField(size_t offset, bool late = false);
   /// pointer + sum of index * stride elements; strides lie at `strides`.
@@ -145,7 +153,7 @@ private:
 
   // Tiles in shared memory: AttentionTiles.cpp.
   Value sharedAt(Value byteOffset) { return b.at(shared, byteOffset); }
-  Value dynamicOffset(const SharedTile &tile, Value row, Value chunk);
+  Value chunkOffset(const SharedTile &tile, Value row, Value chunk);
   Value laneAddress(const SharedTile &tile, Value base, int64_t row,
                     int64_t chunk, const LanePlace &place);
   /// The chunks of a tile that this thread copies: the first row, the column,
@@ -164,9 +172,23 @@ private:
   Values loopOwnChunks(
       const SharedTile &tile, Value base, ValueRange carried,
       const std::function<Values(Value place, ValueRange carried)> &body);
+  /// Of the tiles of K and V in stage `stage`.
+  Value keysOffset(Value stage) {
+    return b.add(b.mul(stage, plan.keys().bytes()), plan.keysOffset());
+  }
+  Value valuesOffset(Value stage) {
+    return b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset());
+  }
   void loadQueries();
-  void copyTile(const SharedTile &tile, Value target, Value source,
-                Value strideBytes, Value rows, int64_t columnBytes);
+  /// What of K or V is copied: `columns` of each key of the rows at the pointer
+  /// in `base`, whose distance is the parameter at `stride`.
+  struct CopySource {
+    WarpInfo base;
+    size_t stride;
+    int64_t columns;
+  };
+  void copyTile(const SharedTile &tile, Value offset, const KeyTile &keys,
+                const CopySource &source);
   void copyKeys(const KeyTile &tile, Value stage);
   void copyValues(const KeyTile &tile, Value stage);
 
@@ -181,8 +203,8 @@ private:
   void storeRowInfo();
   void storeKeyInfo(const KeyTile &tile);
   RowInfo rowInfo(int64_t tile, int64_t half);
-  Values keyInfo(int64_t tile);
-  Value sees(const RowInfo &row, Value position, Value id);
+  std::array<KeyInfo, 2> keyInfo(int64_t tile);
+  Value sees(const RowInfo &row, const KeyInfo &key);
   void mask(Values &s, int64_t rowTile);
 
   // S = Q K^T and acc + P V: AttentionProducts.cpp.
@@ -194,7 +216,8 @@ private:
   };
   void placeLanes();
   MmaOperand operand(ValueRange registers, Guard guard = Guard::None);
-  Values product(const MmaOperand &a, const MmaOperand &other, ValueRange c);
+  void addProduct(MutableArrayRef<Value> c, const MmaOperand &a,
+                  const MmaOperand &other);
   Values scores(Value stage);
   Values scores(Value stage, Guard guard);
   /// Steps of the product with V: of 16 keys, or 8 in f32.
@@ -213,19 +236,29 @@ private:
   // Scores to weights: AttentionSoftmax.cpp.
   Values transform(Values s);
   Value guarded(Value max);
-  Values softmax(Values s, AttentionState &state);
+  Value rowMaximum(const Values &s, int64_t tile, int64_t half);
+  void decay(AttentionState &state, int64_t tile, int64_t half, Value factor);
+  Values weigh(const Values &s, ArrayRef<Value> bases, Value areSmall);
+  Values onlineSoftmax(const Values &s, AttentionState &state);
+  /// `x` of the four threads of a row, put together.
+  Value acrossRow(Value x, llvm::function_ref<Value(Value, Value)> combine) {
+    for (int64_t distance : {1, 2})
+      x = combine(x, b.shuffleXor(x, distance));
+    return x;
+  }
   /// P in f16 is scaled by 2^14, or small weights vanish.
   double weightExponent() const { return spec.element.isF16() ? 14 : 0; }
   /// Score units to base 2.
   double toBase2() const {
-    return spec.transformsScores() ? kLog2E : spec.scale * kLog2E;
+    return spec.transformsScores() ? llvm::numbers::log2e
+                                   : spec.scale * llvm::numbers::log2e;
   }
 
   // NaN and infinities in V: AttentionNonFinite.cpp.
-  Value mayHideNonFinite(const KeyTile &tile);
+  Value needsFiniteValues(const KeyTile &tile);
   void findNonFinite(const KeyTile &tile, Value stage);
   Value foundNonFinite(const KeyTile &tile);
-  Values spareHiddenRows(Values acc, const KeyTile &tile, Value stage);
+  Values takeOutNonFinite(Values acc, const KeyTile &tile, Value stage);
   Value nonFiniteCode(Value bits);
   Value finitePart(Value bits);
   /// `valuesOf` for a pair known at run time, in the tile at `offset`.
@@ -233,6 +266,9 @@ private:
   Value effectOf(Value codes);
 
   // States: AttentionState.cpp.
+  AttentionState chooseState(Value condition,
+                             const std::function<AttentionState()> &then,
+                             const std::function<AttentionState()> &otherwise);
   AttentionState identity();
   AttentionState loadState(Value pointer);
   void storeState(const AttentionState &state, Value pointer);
@@ -244,12 +280,18 @@ private:
   void writeRow(ArrayRef<Value> values, Value row, Value lse);
 
   // Indices into flat arrays.
-  size_t accIndex(int64_t rowTile, int64_t tile) const {
-    return (rowTile * plan.valueTiles() + tile) * 4;
+  size_t accIndex(int64_t rowTile, int64_t tile, int64_t half = 0,
+                  int64_t column = 0) const {
+    return (rowTile * plan.valueTiles() + tile) * 4 + 2 * half + column;
   }
-  size_t scoreIndex(int64_t rowTile, int64_t tile) const {
-    return (rowTile * plan.scoreTiles() + tile) * 4;
+  size_t scoreIndex(int64_t rowTile, int64_t tile, int64_t half = 0,
+                    int64_t column = 0) const {
+    return (rowTile * plan.scoreTiles() + tile) * 4 + 2 * half + column;
   }
+  /// The first of this lane's two columns of each tile of 8.
+  Value laneColumn() { return b.shl(b.band(lane, 3), 1); }
+  /// Scores depend on positions, so also in tiles that nothing is hidden of.
+  bool usesPositions() const { return spec.bias || spec.score; }
   bool isF32() const { return plan.shape.elementBytes == 4; }
 
   const AttentionKernelSpec &spec;

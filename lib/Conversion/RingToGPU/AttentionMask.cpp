@@ -54,7 +54,7 @@ KeyTile AttentionKernelBuilder::nextTile(const KeyTile &tile) {
 Value AttentionKernelBuilder::isPartial(const KeyTile &tile) {
   Value whole = b.band(b.notEqual(b.band(tile.rangeAndFull, 1), b.i32(0)),
                        b.less(b.add(tile.begin, plan.keyTile - 1), tile.end));
-  return b.bxor(whole, b.truth(true));
+  return b.bnot(whole);
 }
 
 //===----------------------------------------------------------------------===//
@@ -68,8 +68,9 @@ Value AttentionKernelBuilder::positionOf(Value local, Value base, Value begin,
   return b.add(begin, b.add(whole, b.urem(index, block)));
 }
 
-/// lower(p) and upper(p) of ring/Runtime/Device.h for each row. In 64 bits: the
-/// bounds may be unbounded and the position negative.
+/// lower(p) and upper(p) of ring/Runtime/Device.h for each row, its segment id
+/// and its position. An empty interval where there is no query, or none that
+/// sees.
 void AttentionKernelBuilder::storeRowInfo() {
   Value base = itemField(ITEM(queries.base)),
         begin = itemField(ITEM(queries.begin)),
@@ -84,8 +85,8 @@ void AttentionKernelBuilder::storeRowInfo() {
   Value segments = pointerParameter(PARAMETER(query_segments));
   Value zero = b.i32(0), unbounded = b.i32(INT32_MAX), wideZero = b.i64(0);
 
-  b.loop(thread, b.i32(plan.rows()), b.i32(plan.threads()), [&](Value row) {
-    Value position = positionOf(queryOf(row), base, begin, block, stride);
+  // In 64 bits: the bounds may be unbounded and the position negative.
+  auto boundsOf = [&](Value position) -> std::pair<Value, Value> {
     Value p = b.add(b.extend(position), b.extend(shift));
     Value lower = b.choose(
         b.equal(left, unbounded), [&]() -> Values { return {wideZero}; },
@@ -110,10 +111,11 @@ void AttentionKernelBuilder::storeRowInfo() {
     upper = b.smax(bounds[1], wideZero);
     Value wideMax = b.i64(INT32_MAX);
     lower = b.truncate(b.smin(lower, wideMax));
-    upper = b.truncate(b.smin(upper, wideMax));
-    Value seesAny = hasQuery(row);
-    Value id = b.choose(
-        isNull(segments), [&]() -> Values { return {zero}; },
+    return {lower, b.truncate(b.smin(upper, wideMax))};
+  };
+  auto segmentOf = [&](Value row, Value position) {
+    return b.choose(
+        b.isNull(segments), [&]() -> Values { return {zero}; },
         [&]() -> Values {
           return b.choose(
               hasQuery(row),
@@ -125,6 +127,12 @@ void AttentionKernelBuilder::storeRowInfo() {
               },
               [&]() -> Values { return {b.i32(-1)}; });
         })[0];
+  };
+  b.loop(thread, b.i32(plan.rows()), b.i32(plan.threads()), [&](Value row) {
+    Value position = positionOf(queryOf(row), base, begin, block, stride);
+    auto [lower, upper] = boundsOf(position);
+    Value seesAny = hasQuery(row);
+    Value id = segmentOf(row, position);
     seesAny = b.band(seesAny, b.less(b.i32(-1), id));
     upper = b.select(seesAny, upper, zero);
     position = b.select(hasQuery(row), position, zero);
@@ -154,7 +162,7 @@ void AttentionKernelBuilder::storeKeyInfo(const KeyTile &tile) {
               field(RANGE(keys.block)), field(RANGE(keys.stride)));
           Value segments = pointerParameter(PARAMETER(key_segments));
           return b.choose(
-              isNull(segments),
+              b.isNull(segments),
               [&]() -> Values { return {position, b.i32(0)}; },
               [&]() -> Values {
                 Value id =
@@ -179,29 +187,28 @@ RowInfo AttentionKernelBuilder::rowInfo(int64_t tile, int64_t half) {
 }
 
 /// Position and id of this thread's two keys of the key tile's `tile`-th eight.
-Values AttentionKernelBuilder::keyInfo(int64_t tile) {
+std::array<KeyInfo, 2> AttentionKernelBuilder::keyInfo(int64_t tile) {
   Value place =
       b.add(b.mul(b.band(lane, 3), 16), plan.keyInfoOffset() + 64 * tile);
-  return b.loadFour(b.getI32Type(), sharedAt(place));
+  Values info = b.loadFour(b.getI32Type(), sharedAt(place));
+  return {{{info[0], info[1]}, {info[2], info[3]}}};
 }
 
-Value AttentionKernelBuilder::sees(const RowInfo &row, Value position,
-                                   Value id) {
-  Value above = b.bxor(b.less(position, row.lower), b.truth(true));
-  return b.band(b.band(above, b.less(position, row.upper)),
-                b.equal(id, row.id));
+Value AttentionKernelBuilder::sees(const RowInfo &row, const KeyInfo &key) {
+  Value above = b.bnot(b.less(key.position, row.lower));
+  return b.band(b.band(above, b.less(key.position, row.upper)),
+                b.equal(key.id, row.id));
 }
 
 /// By select, so that a hidden key's NaN does not get through.
 void AttentionKernelBuilder::mask(Values &s, int64_t rowTile) {
   RowInfo rows[] = {rowInfo(rowTile, 0), rowInfo(rowTile, 1)};
-  for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys) {
-    Values info = keyInfo(keys);
+  for (int64_t tile = 0; tile < plan.scoreTiles(); ++tile) {
+    std::array<KeyInfo, 2> keys = keyInfo(tile);
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t column = 0; column < 2; ++column) {
-        Value &x = s[scoreIndex(rowTile, keys) + 2 * half + column];
-        x = b.select(sees(rows[half], info[2 * column], info[2 * column + 1]),
-                     x, b.negativeInfinity());
+        Value &x = s[scoreIndex(rowTile, tile, half, column)];
+        x = b.select(sees(rows[half], keys[column]), x, b.negativeInfinity());
       }
   }
 }

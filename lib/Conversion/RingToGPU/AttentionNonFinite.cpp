@@ -15,6 +15,7 @@
 
 #include "AttentionKernelBuilder.h"
 
+#include <cassert>
 #include <cmath>
 #include <limits>
 
@@ -33,12 +34,26 @@ struct Format {
 } // namespace
 
 static Format formatOf(Type type) {
-  if (type.isF16())
-    return {0x7c00, 0x03ff, 0x8000, 0x3c00, 0x5800, 0x7400};
-  if (type.isBF16())
-    return {0x7f80, 0x007f, 0x8000, 0x3f80, 0x4300, 0x4680};
-  return {0x7f800000, 0x007fffff, 0x80000000,
-          0x3f800000, 0x43000000, 0x46800000};
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type).getFloatSemantics();
+  auto bits = [](const APFloat &x) -> int64_t {
+    return x.bitcastToAPInt().getZExtValue();
+  };
+  auto code = [&](float value) {
+    APFloat x(value);
+    bool inexact;
+    x.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+    assert(!inexact && "a code is a power of two");
+    return bits(x);
+  };
+  int64_t exponent = bits(APFloat::getInf(semantics));
+  int64_t sign = bits(APFloat::getZero(semantics, /*Negative=*/true));
+  return {exponent,
+          sign - 1 - exponent,
+          sign,
+          code(kCodeOfInfinity),
+          code(kCodeOfNegative),
+          code(kCodeOfNaN)};
 }
 
 /// Applies `body` to the one or two elements in a register.
@@ -73,9 +88,9 @@ Value AttentionKernelBuilder::finitePart(Value bits) {
   });
 }
 
-/// Whether a NaN or an infinity of the tile of V would do more than it should:
-/// to rows that do not see it; or at all, in f32, whose products take numbers.
-Value AttentionKernelBuilder::mayHideNonFinite(const KeyTile &tile) {
+/// Whether P V goes wrong with a NaN or an infinity in the tile of V: in rows
+/// that do not see it; or in any, in f32, whose products take numbers.
+Value AttentionKernelBuilder::needsFiniteValues(const KeyTile &tile) {
   return isF32() ? b.truth(true) : isPartial(tile);
 }
 
@@ -84,7 +99,7 @@ Value AttentionKernelBuilder::mayHideNonFinite(const KeyTile &tile) {
 void AttentionKernelBuilder::findNonFinite(const KeyTile &tile, Value stage) {
   Format format = formatOf(spec.element);
   SharedTile values = plan.values();
-  Value base = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  Value base = valuesOffset(stage);
   // No thread looks where it has not copied: that may not be there yet.
   Value found = loopOwnChunks(
       values, base, b.truth(false),
@@ -123,8 +138,8 @@ Values AttentionKernelBuilder::valuesAt(Value offset, int64_t step,
                                         Value pair) {
   SharedTile values = plan.values();
   auto place = [&](const LanePlace &lane, int64_t row, Value chunk) {
-    Value address = b.add(offset, dynamicOffset(values, b.add(lane.row, row),
-                                                b.add(chunk, lane.bit)));
+    Value address = b.add(offset, chunkOffset(values, b.add(lane.row, row),
+                                              b.add(chunk, lane.bit)));
     return sharedAt(lane.extraBytes ? b.add(address, lane.extraBytes)
                                     : address);
   };
@@ -142,10 +157,10 @@ Values AttentionKernelBuilder::valuesAt(Value offset, int64_t step,
 
 /// Adds to acc what the tile's infinities and NaNs do to the rows that see
 /// them, and takes them out of the tile. All threads of the block take part.
-Values AttentionKernelBuilder::spareHiddenRows(Values acc, const KeyTile &keys,
-                                               Value stage) {
+Values AttentionKernelBuilder::takeOutNonFinite(Values acc, const KeyTile &keys,
+                                                Value stage) {
   SharedTile values = plan.values();
-  Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  Value offset = valuesOffset(stage);
   // The rare path is kept small rather than fast: a loop over pairs of value
   // tiles, whose places in shared memory the registers do not know, and one row
   // tile after the other.

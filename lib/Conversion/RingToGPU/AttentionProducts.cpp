@@ -76,16 +76,17 @@ MmaOperand AttentionKernelBuilder::operand(ValueRange registers, Guard guard) {
   return result;
 }
 
-/// One tile of 16 x 8. f32 takes three products of tf32; what is left out, low
-/// times low, is below 2^-22 of the product.
-Values AttentionKernelBuilder::product(const MmaOperand &a,
-                                       const MmaOperand &other, ValueRange c) {
+/// To one tile of 16 x 8. f32 takes three products of tf32; what is left out,
+/// low times low, is below 2^-22 of the product.
+void AttentionKernelBuilder::addProduct(MutableArrayRef<Value> c,
+                                        const MmaOperand &a,
+                                        const MmaOperand &other) {
   Values sum(c);
   if (isF32()) {
     sum = b.mma(productKind(), a.low, other.cross, sum);
     sum = b.mma(productKind(), a.cross, other.low, sum);
   }
-  return b.mma(productKind(), a.high, other.high, sum);
+  llvm::copy(b.mma(productKind(), a.high, other.high, sum), c.begin());
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,18 +128,17 @@ Values AttentionKernelBuilder::scores(Value stage, Guard guard) {
             /*transposed=*/false);
         for (int64_t which = 0; which < 2; ++which) {
           MmaOperand columns = operand(ArrayRef(k).slice(2 * which, 2), guard);
-          for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
-            size_t at = scoreIndex(tile, 2 * pair + which);
-            llvm::copy(product(a[tile], columns, ArrayRef(s).slice(at, 4)),
-                       s.begin() + at);
-          }
+          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+            addProduct(
+                MutableArrayRef(s).slice(scoreIndex(tile, 2 * pair + which), 4),
+                a[tile], columns);
         }
       }
     }
   };
   Values s(4 * plan.rowTiles * plan.scoreTiles(), b.f32(0));
   Value queryOffset = b.i32(plan.queriesOffset());
-  Value keyOffset = b.add(b.mul(stage, keys.bytes()), plan.keysOffset());
+  Value keyOffset = keysOffset(stage);
   int64_t panels = keys.chunks() / keys.panelChunks();
   if (!isF32() || panels == 1) {
     addChunks(s, sharedAt(queryOffset), sharedAt(keyOffset), keys.chunks());
@@ -211,7 +211,7 @@ Values AttentionKernelBuilder::valuesOf(Value base, int64_t step,
 Values AttentionKernelBuilder::accumulate(ArrayRef<Values> p, Values acc,
                                           Value stage, Guard guard) {
   SharedTile values = plan.values();
-  Value offset = b.add(b.mul(stage, values.bytes()), plan.valuesOffset());
+  Value offset = valuesOffset(stage);
   auto addStep = [&](Values &acc, ArrayRef<Values> weights, Value base,
                      int64_t step) {
     SmallVector<MmaOperand> a;
@@ -221,11 +221,10 @@ Values AttentionKernelBuilder::accumulate(ArrayRef<Values> p, Values acc,
       Values v = valuesOf(base, step, pair);
       for (int64_t which = 0; which < 2; ++which) {
         MmaOperand columns = operand(ArrayRef(v).slice(2 * which, 2), guard);
-        for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
-          size_t at = accIndex(tile, 2 * pair + which);
-          llvm::copy(product(a[tile], columns, ArrayRef(acc).slice(at, 4)),
-                     acc.begin() + at);
-        }
+        for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+          addProduct(
+              MutableArrayRef(acc).slice(accIndex(tile, 2 * pair + which), 4),
+              a[tile], columns);
       }
     }
   };

@@ -23,7 +23,7 @@ void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
   b.branch(hasQuery(row), [&] {
     Value head = headOf(row), query = queryOf(row);
     int64_t bytes = spec.out.getIntOrFloatBitWidth() / 8;
-    Value column = b.shl(b.band(lane, 3), 1);
+    Value column = laneColumn();
     Value place = element(pointerParameter(PARAMETER(out)),
                           PARAMETER(out_strides), {batch, head, query}, bytes);
     place = b.at(place, b.mul(b.extend(column), bytes));
@@ -52,7 +52,7 @@ void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
                [&] { one(second, b.at(target, b.i64(bytes))); });
     }
     Value lsePointer = pointerParameter(PARAMETER(lse));
-    Value asked = b.bxor(isNull(lsePointer), b.truth(true));
+    Value asked = b.bnot(b.isNull(lsePointer));
     Value writes = b.band(asked, b.equal(b.band(lane, 3), b.i32(0)));
     b.branch(writes, [&] {
       b.store(lse, element(lsePointer, PARAMETER(lse_strides),
@@ -64,21 +64,21 @@ void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
 void AttentionKernelBuilder::finish(AttentionState state) {
   Value sinks = pointerParameter(PARAMETER(sinks));
   Value mean = pointerParameter(PARAMETER(mean));
-  Value hasMean = b.bxor(isNull(mean), b.truth(true));
+  Value hasMean = b.bnot(b.isNull(mean));
   double weightUnit = std::exp2(weightExponent());
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t half = 0; half < 2; ++half) {
       Value row = threadRow(tile, half);
-      Value total = state.sum[2 * tile + half];
-      for (int64_t distance : {1, 2})
-        total = b.fadd(total, b.shuffleXor(total, distance));
+      Value total = acrossRow(state.sum[2 * tile + half],
+                              [&](Value x, Value y) { return b.fadd(x, y); });
+
       Value empty = b.compare(arith::CmpFPredicate::OEQ, total, b.f32(0));
       // In natural units from here on.
       Value max = state.max[2 * tile + half];
       if (!spec.transformsScores())
         max = b.fmul(max, b.f32(spec.scale));
       Values withSink = b.choose(
-          isNull(sinks), [&]() -> Values { return {total, max, b.f32(1)}; },
+          b.isNull(sinks), [&]() -> Values { return {total, max, b.f32(1)}; },
           [&]() -> Values {
             // Rows without a query read the last one's.
             Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
@@ -87,14 +87,16 @@ void AttentionKernelBuilder::finish(AttentionState state) {
                                                {head}, sizeof(float)));
             Value raised = b.fmax(sink, max), base = guarded(raised);
             auto weight = [&](Value x) {
-              return b.exp2(b.fmul(b.fsub(x, base), b.f32(kLog2E)));
+              return b.exp2(
+                  b.fmul(b.fsub(x, base), b.f32(llvm::numbers::log2e)));
             };
             Value decay = weight(max);
             Value ofSink = b.fmul(weight(sink), b.f32(weightUnit));
             return {b.fma(total, decay, ofSink), raised, decay};
           });
-      Value logarithm = b.fmul(
-          b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))), b.f32(kLn2));
+      Value logarithm =
+          b.fmul(b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))),
+                 b.f32(llvm::numbers::ln2));
       Value lse = b.fadd(withSink[1], logarithm);
       // Where nothing was seen acc is 0.
       Value factor = b.fmul(withSink[2], b.reciprocal(withSink[0]));
@@ -104,13 +106,13 @@ void AttentionKernelBuilder::finish(AttentionState state) {
       for (int64_t column = 0; column < plan.valueTiles(); ++column)
         for (int64_t i = 0; i < 2; ++i)
           values.push_back(
-              b.fmul(state.acc[accIndex(tile, column) + 2 * half + i], factor));
+              b.fmul(state.acc[accIndex(tile, column, half, i)], factor));
       if (spec.emptyRows == EmptyRows::Uniform)
         values = b.choose(
             b.band(hasMean, empty),
             [&] {
               Values means;
-              Value first = b.shl(b.band(lane, 3), 1);
+              Value first = laneColumn();
               for (size_t i = 0; i < values.size(); ++i) {
                 Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
                                       b.i32(plan.shape.valueDepth - 1));

@@ -41,17 +41,19 @@ Values AttentionKernelBuilder::transform(Values s) {
         row.position = rowInfo(tile, half).position;
       rows.push_back(row);
     }
-  for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys) {
-    Values info = bias || spec.score ? keyInfo(keys) : Values();
+  for (int64_t tile = 0; tile < plan.scoreTiles(); ++tile) {
+    std::array<KeyInfo, 2> keys;
+    if (usesPositions())
+      keys = keyInfo(tile);
     for (int64_t column = 0; column < 2; ++column) {
       // Hidden keys are masked later; until then they are the first key.
       Value position =
-          info.empty() ? Value() : b.smax(info[2 * column], b.i32(0));
+          usesPositions() ? b.smax(keys[column].position, b.i32(0)) : Value();
       Value biasOffset =
           bias ? b.mul(b.mul(b.extend(position), keyStride), biasBytes)
                : Value();
       for (auto [index, row] : llvm::enumerate(rows)) {
-        Value &x = s[scoreIndex(index / 2, keys) + 2 * (index % 2) + column];
+        Value &x = s[scoreIndex(index / 2, tile, index % 2, column)];
         x = b.fmul(x, b.f32(spec.scale));
         if (spec.softcap) {
           Value inverse = b.f32(1.0f / *spec.softcap);
@@ -73,40 +75,36 @@ Value AttentionKernelBuilder::guarded(Value max) {
   return b.select(empty, b.f32(0), max);
 }
 
-/// Scores to weights; rescales the state to the new maxima.
-Values AttentionKernelBuilder::softmax(Values s, AttentionState &state) {
-  constexpr double kMostFused = 1 << 16;
-  Value c = b.f32(toBase2());
-  Values bases;
-  Value fused = b.truth(true);
-  for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-    for (int64_t half = 0; half < 2; ++half) {
-      size_t row = 2 * tile + half;
-      Value max = s[scoreIndex(tile, 0) + 2 * half];
-      for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys)
-        for (int64_t column = 0; column < 2; ++column)
-          if (keys + column > 0)
-            max = b.fmax(max, s[scoreIndex(tile, keys) + 2 * half + column]);
-      for (int64_t distance : {1, 2})
-        max = b.fmax(max, b.shuffleXor(max, distance));
-      max = b.fmax(state.max[row], max);
-      Value base = guarded(max);
-      Value decay = b.exp2(b.fmul(b.fsub(state.max[row], base), c));
-      state.max[row] = max;
-      state.sum[row] = b.fmul(state.sum[row], decay);
-      for (int64_t column = 0; column < plan.valueTiles(); ++column)
-        for (int64_t i = 0; i < 2; ++i) {
-          Value &x = state.acc[accIndex(tile, column) + 2 * half + i];
-          x = b.fmul(x, decay);
-        }
-      bases.push_back(base);
-      // s * c - max * c in one rounding leaves an error of max * c * 2^-24.
-      fused =
-          b.band(fused, b.compare(arith::CmpFPredicate::OLT,
-                                  b.fabs(b.fmul(base, c)), b.f32(kMostFused)));
+/// Of the scores of the four threads of a row.
+Value AttentionKernelBuilder::rowMaximum(const Values &s, int64_t tile,
+                                         int64_t half) {
+  Value max = s[scoreIndex(tile, 0, half)];
+  for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys)
+    for (int64_t column = 0; column < 2; ++column)
+      if (keys + column > 0)
+        max = b.fmax(max, s[scoreIndex(tile, keys, half, column)]);
+  return acrossRow(max, [&](Value x, Value y) { return b.fmax(x, y); });
+}
+
+/// Rescales a row's sum and accumulators.
+void AttentionKernelBuilder::decay(AttentionState &state, int64_t tile,
+                                   int64_t half, Value factor) {
+  Value &sum = state.sum[2 * tile + half];
+  sum = b.fmul(sum, factor);
+  for (int64_t column = 0; column < plan.valueTiles(); ++column)
+    for (int64_t i = 0; i < 2; ++i) {
+      Value &x = state.acc[accIndex(tile, column, half, i)];
+      x = b.fmul(x, factor);
     }
-  Value exponent = b.f32(weightExponent());
-  auto weigh = [&](const std::function<Value(Value x, size_t row)> &power) {
+}
+
+/// P = exp2((S - base) * c), by one fma for each score where all bases
+/// `areSmall`: s * c - base * c in one rounding leaves an error of base * c *
+/// 2^-24.
+Values AttentionKernelBuilder::weigh(const Values &s, ArrayRef<Value> bases,
+                                     Value areSmall) {
+  Value c = b.f32(toBase2()), exponent = b.f32(weightExponent());
+  auto apply = [&](const std::function<Value(Value x, size_t row)> &power) {
     Values p(s);
     for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
       for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys)
@@ -116,20 +114,43 @@ Values AttentionKernelBuilder::softmax(Values s, AttentionState &state) {
         }
     return p;
   };
-  Values p = b.choose(
-      b.voteAll(fused),
+  return b.choose(
+      b.voteAll(areSmall),
       [&] {
         Values offsets;
         for (Value base : bases)
           offsets.push_back(b.fma(base, b.f32(-toBase2()), exponent));
-        return weigh(
+        return apply(
             [&](Value x, size_t row) { return b.fma(x, c, offsets[row]); });
       },
       [&] {
-        return weigh([&](Value x, size_t row) {
+        return apply([&](Value x, size_t row) {
           return b.fma(b.fsub(x, bases[row]), c, exponent);
         });
       });
+}
+
+/// Scores to weights; rescales the state to the new maxima.
+Values AttentionKernelBuilder::onlineSoftmax(const Values &s,
+                                             AttentionState &state) {
+  constexpr double kLargestFused = 1 << 16;
+  Value c = b.f32(toBase2());
+  Values bases;
+  Value areSmall = b.truth(true);
+  for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+    for (int64_t half = 0; half < 2; ++half) {
+      Value &max = state.max[2 * tile + half];
+      Value raised = b.fmax(max, rowMaximum(s, tile, half));
+      Value base = guarded(raised);
+      Value factor = b.exp2(b.fmul(b.fsub(max, base), c));
+      max = raised;
+      decay(state, tile, half, factor);
+      bases.push_back(base);
+      Value isSmall = b.compare(arith::CmpFPredicate::OLT,
+                                b.fabs(b.fmul(base, c)), b.f32(kLargestFused));
+      areSmall = b.band(areSmall, isSmall);
+    }
+  Values p = weigh(s, bases, areSmall);
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t keys = 0; keys < plan.scoreTiles(); ++keys)
       for (int64_t i = 0; i < 4; ++i) {

@@ -15,6 +15,15 @@
 using namespace mlir;
 using namespace mlir::ring;
 
+AttentionState AttentionKernelBuilder::chooseState(
+    Value condition, const std::function<AttentionState()> &then,
+    const std::function<AttentionState()> &otherwise) {
+  return AttentionState::from(b.choose(
+                                  condition, [&] { return then().flat(); },
+                                  [&] { return otherwise().flat(); }),
+                              plan.rowTiles);
+}
+
 AttentionState AttentionKernelBuilder::identity() {
   AttentionState state;
   state.acc.assign(4 * plan.rowTiles * plan.valueTiles(), b.f32(0));

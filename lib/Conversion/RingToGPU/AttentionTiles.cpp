@@ -20,8 +20,8 @@ using namespace mlir::ring;
 // Places
 //===----------------------------------------------------------------------===//
 
-Value AttentionKernelBuilder::dynamicOffset(const SharedTile &tile, Value row,
-                                            Value chunk) {
+Value AttentionKernelBuilder::chunkOffset(const SharedTile &tile, Value row,
+                                          Value chunk) {
   int64_t width = tile.panelChunks();
   Value number = b.band(b.shr(row, tile.swizzleShift()), tile.swizzleMask());
   Value permuted = b.bxor(b.urem(chunk, width), number);
@@ -65,7 +65,7 @@ void AttentionKernelBuilder::ownChunks(
   auto eachRow = [&] {
     // Bits of the first row and of what is added to it are apart: so are what
     // they do to the permutation.
-    Value first = dynamicOffset(tile, own.row, own.chunk);
+    Value first = chunkOffset(tile, own.row, own.chunk);
     for (int64_t i = 0; i < tile.rows(); i += own.step) {
       int64_t number = (i >> tile.swizzleShift()) & tile.swizzleMask();
       Value permuted = b.bxor(first, number * SharedTile::kChunkBytes);
@@ -87,12 +87,12 @@ Values AttentionKernelBuilder::loopOwnChunks(
   OwnChunks own = firstOwnChunk(tile);
   Value end = b.select(b.less(own.chunk, b.i32(tile.chunks())),
                        b.i32(tile.rows()), b.i32(0));
-  return b.loop(
-      own.row, end, b.i32(own.step), carried,
-      [&](Value row, ValueRange carried) -> Values {
-        return body(sharedAt(b.add(base, dynamicOffset(tile, row, own.chunk))),
-                    carried);
-      });
+  return b.loop(own.row, end, b.i32(own.step), carried,
+                [&](Value row, ValueRange carried) -> Values {
+                  return body(
+                      sharedAt(b.add(base, chunkOffset(tile, row, own.chunk))),
+                      carried);
+                });
 }
 
 //===----------------------------------------------------------------------===//
@@ -116,59 +116,57 @@ void AttentionKernelBuilder::loadQueries() {
     Value rest =
         b.smin(b.sub(b.i32(columnBytes), byte), b.i32(SharedTile::kChunkBytes));
     Value bytes = b.select(hasQuery(row), b.smax(rest, b.i32(0)), b.i32(0));
-    Value target = b.add(dynamicOffset(tile, row, chunk), plan.queriesOffset());
+    Value target = b.add(chunkOffset(tile, row, chunk), plan.queriesOffset());
     b.copyAsync(sharedAt(target), source, bytes);
   });
 }
 
-/// Rows at and beyond `rows` become zero, without being read.
-void AttentionKernelBuilder::copyTile(const SharedTile &tile, Value target,
-                                      Value source, Value strideBytes,
-                                      Value rows, int64_t columnBytes) {
+/// To the tile at `offset`. Rows at and beyond the end of the keys become zero,
+/// without being read.
+void AttentionKernelBuilder::copyTile(const SharedTile &tile, Value offset,
+                                      const KeyTile &keys,
+                                      const CopySource &source) {
+  int64_t elementBytes = plan.shape.elementBytes;
+  int64_t columnBytes = source.columns * elementBytes;
+  Value stride = b.mul(parameter64(source.stride), elementBytes);
+  Value begin = b.at(b.load(b.globalPointer(), warpInfo(source.base)),
+                     b.mul(b.extend(keys.begin), stride));
+  Value target = sharedAt(offset);
+  Value rows = b.sub(keys.end, keys.begin);
   OwnChunks own = firstOwnChunk(tile);
   Value byte = b.mul(own.chunk, SharedTile::kChunkBytes);
   Value bytesOfRow = b.i32(SharedTile::kChunkBytes);
   if (columnBytes != tile.chunks() * SharedTile::kChunkBytes)
     bytesOfRow =
         b.smax(b.smin(b.sub(b.i32(columnBytes), byte), bytesOfRow), b.i32(0));
-  Value from = b.at(
-      source, b.add(b.mul(b.extend(own.row), strideBytes), b.extend(byte)));
-  Value stepBytes = b.mul(strideBytes, own.step);
-  ownChunks(tile, [&](int64_t rowsBelow, Value offset) {
-    // Written so that nothing but `offset` is the same for all tiles, and takes
+  Value from =
+      b.at(begin, b.add(b.mul(b.extend(own.row), stride), b.extend(byte)));
+  Value stepBytes = b.mul(stride, own.step);
+  ownChunks(tile, [&](int64_t rowsBelow, Value inTile) {
+    // Written so that nothing but `inTile` is the same for all tiles, and takes
     // registers meanwhile.
     Value has = b.less(own.row, b.sub(rows, rowsBelow));
     Value place =
-        b.at(b.at(target, offset), b.i32(rowsBelow * tile.panelRowBytes()));
+        b.at(b.at(target, inTile), b.i32(rowsBelow * tile.panelRowBytes()));
     b.copyAsync(place, from, b.select(has, bytesOfRow, b.i32(0)));
     from = b.at(from, stepBytes);
   });
 }
 
-void AttentionKernelBuilder::copyKeys(const KeyTile &tile, Value stage) {
-  b.branch(isThere(tile), [&] {
-    int64_t bytes = plan.shape.elementBytes;
-    Value stride = b.mul(parameter64(PARAMETER(key_strides[2])), bytes);
-    Value source = b.at(b.load(b.globalPointer(), warpInfo(kKeyBase)),
-                        b.mul(b.extend(tile.begin), stride));
-    Value target =
-        sharedAt(b.add(b.mul(stage, plan.keys().bytes()), plan.keysOffset()));
-    copyTile(plan.keys(), target, source, stride, b.sub(tile.end, tile.begin),
-             plan.shape.depth * bytes);
+/// A group of copies for each tile, and an empty one behind the last: the waits
+/// count groups.
+void AttentionKernelBuilder::copyKeys(const KeyTile &keys, Value stage) {
+  b.branch(isThere(keys), [&] {
+    copyTile(plan.keys(), keysOffset(stage), keys,
+             {kKeyBase, PARAMETER(key_strides[2]), plan.shape.depth});
   });
   b.commitCopies();
 }
 
-void AttentionKernelBuilder::copyValues(const KeyTile &tile, Value stage) {
-  b.branch(isThere(tile), [&] {
-    int64_t bytes = plan.shape.elementBytes;
-    Value stride = b.mul(parameter64(PARAMETER(value_strides[2])), bytes);
-    Value source = b.at(b.load(b.globalPointer(), warpInfo(kValueBase)),
-                        b.mul(b.extend(tile.begin), stride));
-    Value target = sharedAt(
-        b.add(b.mul(stage, plan.values().bytes()), plan.valuesOffset()));
-    copyTile(plan.values(), target, source, stride, b.sub(tile.end, tile.begin),
-             plan.shape.valueDepth * bytes);
+void AttentionKernelBuilder::copyValues(const KeyTile &keys, Value stage) {
+  b.branch(isThere(keys), [&] {
+    copyTile(plan.values(), valuesOffset(stage), keys,
+             {kValueBase, PARAMETER(value_strides[2]), plan.shape.valueDepth});
   });
   b.commitCopies();
 }

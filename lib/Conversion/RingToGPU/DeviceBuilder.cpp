@@ -221,6 +221,11 @@ void DeviceBuilder::store(Value value, Value pointer, int64_t alignment) {
   LLVM::StoreOp::create(*this, value, pointer, alignment);
 }
 
+Value DeviceBuilder::isNull(Value pointer) {
+  Value null = LLVM::ZeroOp::create(*this, pointer.getType());
+  return LLVM::ICmpOp::create(*this, LLVM::ICmpPredicate::eq, pointer, null);
+}
+
 Values DeviceBuilder::loadFour(Type element, Value pointer) {
   Value vector = load(VectorType::get({4}, element), pointer, 16);
   Values elements;
@@ -281,6 +286,10 @@ Value DeviceBuilder::shuffleXor(Value value, int64_t mask) {
   return NVVM::ShflOp::create(*this, value.getType(), i32(kAllLanes), value,
                               i32(mask), i32(31), NVVM::ShflKind::bfly,
                               UnitAttr());
+}
+
+void DeviceBuilder::syncWarp() {
+  NVVM::SyncWarpOp::create(*this, i32(kAllLanes));
 }
 
 Value DeviceBuilder::voteAll(Value condition) {

@@ -57,6 +57,7 @@ public:
   Value bor(Value a, Value b) { return arith::OrIOp::create(*this, a, b); }
   Value bxor(Value a, Value b) { return arith::XOrIOp::create(*this, a, b); }
   Value bxor(Value a, int64_t b) { return b ? bxor(a, like(a, b)) : a; }
+  Value bnot(Value condition) { return bxor(condition, truth(true)); }
   Value shl(Value a, int64_t b);
   Value shr(Value a, int64_t b);
   /// Unsigned division by a constant or a value.
@@ -115,6 +116,7 @@ public:
 
   // Memory. Offsets are in bytes, i32 in shared memory and i64 in global.
   Value at(Value pointer, Value byteOffset);
+  Value isNull(Value pointer);
   Value load(Type type, Value pointer, int64_t alignment = 0);
   void store(Value value, Value pointer, int64_t alignment = 0);
   /// Four elements of 32 bits, at a multiple of 16 bytes.
@@ -127,6 +129,7 @@ public:
 
   // Operations of a warp or block.
   void barrier() { NVVM::Barrier0Op::create(*this); }
+  void syncWarp();
   void copyAsync(Value target, Value source, Value bytes);
   void commitCopies() { NVVM::CpAsyncCommitGroupOp::create(*this); }
   void waitForCopies(int64_t groupsLeft) {

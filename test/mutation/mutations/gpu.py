@@ -38,8 +38,8 @@ MUTATIONS = [
     kernel(
         "wait-values",
         "a tile of V is not waited for",
-        "        b.waitForCopies(open);\n        b.branch(mayHideNonFinite",
-        "        b.branch(mayHideNonFinite",
+        "        b.waitForCopies(open);\n        b.branch(needsFiniteValues",
+        "        b.branch(needsFiniteValues",
     ),
     kernel(
         "wait-too-little",
@@ -62,7 +62,7 @@ MUTATIONS = [
     kernel(
         "fence-warp",
         "lanes read what others wrote in shared memory without a fence of the warp",
-        "b.store(b.i32(0), warpInfo(kFinding));\n  NVVM::SyncWarpOp::create(b, b.i32(-1));",
+        "b.store(b.i32(0), warpInfo(kFinding));\n  b.syncWarp();",
         "b.store(b.i32(0), warpInfo(kFinding));",
         file=ITEM,
     ),
@@ -111,7 +111,7 @@ MUTATIONS = [
     kernel(
         "state-decay",
         "the sum is not rescaled to a new maximum",
-        "state.sum[row] = b.fmul(state.sum[row], decay);",
+        "sum = b.fmul(sum, factor);",
         "",
         file=SOFTMAX,
     ),
@@ -125,15 +125,15 @@ MUTATIONS = [
     kernel(
         "fused-always",
         "log2 e is multiplied into scores of any size",
-        "b.voteAll(fused),",
+        "b.voteAll(areSmall),",
         "b.truth(true),",
         file=SOFTMAX,
     ),
     kernel(
         "hidden-values",
         "what is not finite in V is multiplied by 0",
-        "            [&]() -> Values { return {foundNonFinite(tile)}; },",
-        "            [&]() -> Values { return {b.truth(false)}; },",
+        "[&]() -> Values { return {foundNonFinite(tile)}; },",
+        "[&]() -> Values { return {b.truth(false)}; },",
         test=NON_FINITE,
     ),
     kernel(
@@ -187,8 +187,8 @@ MUTATIONS = [
     kernel(
         "largest-rounds-up",
         "the largest numbers become infinities in V, in f32",
-        "return accumulate(p, acc, stage, Guard::Largest);",
-        "return accumulate(p, acc, stage, Guard::None);",
+        "return accumulate(p, effects, stage, Guard::Largest);",
+        "return accumulate(p, effects, stage, Guard::None);",
         test=NON_FINITE,
     ),
     kernel(
