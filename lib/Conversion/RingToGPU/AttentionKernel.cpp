@@ -26,11 +26,12 @@ AttentionKernelBuilder::AttentionKernelBuilder(const AttentionKernelSpec &spec,
 }
 
 //===----------------------------------------------------------------------===//
-// One tile after the other
+// Tiles of keys
 //===----------------------------------------------------------------------===//
 
-Values AttentionKernelBuilder::addValues(ArrayRef<Values> p, Values acc,
-                                         const KeyTile &tile, Value stage) {
+Values AttentionKernelBuilder::addWeightedValues(ArrayRef<Values> p, Values acc,
+                                                 const KeyTile &tile,
+                                                 Value stage) {
   Value found = b.choose(
       needsFiniteValues(tile),
       [&]() -> Values { return {foundNonFinite(tile)}; },
@@ -39,8 +40,8 @@ Values AttentionKernelBuilder::addValues(ArrayRef<Values> p, Values acc,
     return b.choose(
         found,
         [&] {
-          Values effects = takeOutNonFinite(acc, tile, stage);
-          return accumulate(p, effects, stage, Guard::Largest);
+          Values withEffects = takeOutNonFinite(acc, tile, stage);
+          return accumulate(p, withEffects, stage, Guard::Largest);
         },
         [&] { return accumulate(p, acc, stage, Guard::None); });
   acc = b.choose(
@@ -49,83 +50,70 @@ Values AttentionKernelBuilder::addValues(ArrayRef<Values> p, Values acc,
   return accumulate(p, acc, stage, Guard::None);
 }
 
-AttentionState AttentionKernelBuilder::visitKeys(AttentionState state) {
+KeyLoop AttentionKernelBuilder::visitTile(KeyLoop loop) {
   int64_t stages = plan.stages;
-  // Of K and V alternately, the tiles in their order: with the same number left
-  // open at each of the two waits of a tile.
-  int64_t open = 2 * (stages - 1);
+  const KeyTile &tile = loop.tiles.front();
+  Value stage = stages == 1 ? b.i32(0) : loop.stage;
+  auto after = [&](int64_t count) -> Value {
+    return b.urem(b.add(stage, count), stages);
+  };
+  Value partial = isPartial(tile);
+
+  b.waitForCopies(openCopies());
+  b.barrier(); // K is there; nobody reads the last tile's V any more
+  copyValues(loop.tiles.back(), after(stages - 1));
+  if (usesPositions())
+    storeKeyInfo(tile);
+  else
+    b.branch(partial, [&] { storeKeyInfo(tile); });
+  Values s = scores(stage);
+
+  b.waitForCopies(openCopies());
+  b.branch(needsFiniteValues(tile), [&] { findNonFinite(tile, stage); });
+  b.barrier(); // V and the keys' positions are there, K is free
+  if (spec.transformsScores())
+    s = transform(s);
+  s = b.choose(
+      partial,
+      [&] {
+        Values masked(s);
+        for (int64_t rowTile = 0; rowTile < plan.rowTiles; ++rowTile)
+          mask(masked, rowTile);
+        return masked;
+      },
+      [&] { return s; });
+  // Rounded at once: half the registers.
+  SmallVector<Values> p = allWeights(onlineSoftmax(s, loop.state));
+  // Not earlier: the addresses would find no register beside the scores.
+  KeyTile next = nextTile(loop.tiles.back());
+  copyKeys(next, stage);
+  loop.state.acc = addWeightedValues(p, loop.state.acc, tile, stage);
+
+  loop.tiles.erase(loop.tiles.begin());
+  loop.tiles.push_back(next);
+  loop.stage = after(1);
+  return loop;
+}
+
+AttentionState AttentionKernelBuilder::visitKeys(AttentionState state) {
   SmallVector<KeyTile> ahead = {firstTile()};
   copyKeys(ahead[0], b.i32(0));
-  for (int64_t s = 1; s < stages; ++s) {
+  for (int64_t s = 1; s < plan.stages; ++s) {
     copyValues(ahead[s - 1], b.i32(s - 1));
     ahead.push_back(nextTile(ahead[s - 1]));
     copyKeys(ahead[s], b.i32(s));
   }
 
-  Values carried = state.flat();
-  size_t ofState = carried.size();
-  for (const KeyTile &tile : ahead)
-    carried.append(tile.flat());
-  carried.push_back(b.i32(0)); // the stage of this tile
-  Values results = b.whileLoop(
-      carried,
-      [&](ValueRange arguments) {
-        return isThere(
-            KeyTile::from(arguments.slice(ofState, KeyTile::kFields)));
+  KeyLoop first = {std::move(state), std::move(ahead), b.i32(0)};
+  Values last = b.whileLoop(
+      first.flat(),
+      [&](ValueRange carried) {
+        return isThere(KeyLoop::from(carried, plan).tiles.front());
       },
-      [&](ValueRange arguments) {
-        AttentionState state =
-            AttentionState::from(arguments.take_front(ofState), plan.rowTiles);
-        SmallVector<KeyTile> tiles;
-        for (int64_t s = 0; s < stages; ++s)
-          tiles.push_back(KeyTile::from(arguments.slice(
-              ofState + s * KeyTile::kFields, KeyTile::kFields)));
-        Value stage = stages == 1 ? b.i32(0) : arguments.back();
-        auto after = [&](int64_t count) -> Value {
-          return b.urem(b.add(stage, count), stages);
-        };
-        const KeyTile &tile = tiles.front();
-        Value partial = isPartial(tile);
-
-        b.waitForCopies(open);
-        b.barrier(); // K is there; nobody reads the last tile's V any more
-        copyValues(tiles.back(), after(stages - 1));
-        if (usesPositions())
-          storeKeyInfo(tile);
-        else
-          b.branch(partial, [&] { storeKeyInfo(tile); });
-        Values s = scores(stage);
-
-        b.waitForCopies(open);
-        b.branch(needsFiniteValues(tile), [&] { findNonFinite(tile, stage); });
-        b.barrier(); // V and the keys' positions are there, K is free
-        if (spec.transformsScores())
-          s = transform(s);
-        s = b.choose(
-            partial,
-            [&] {
-              Values masked(s);
-              for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-                mask(masked, tile);
-              return masked;
-            },
-            [&] { return s; });
-        // Rounded at once: half the registers.
-        SmallVector<Values> p = allWeights(onlineSoftmax(s, state));
-        // Not earlier: the addresses would find no register beside the scores.
-        KeyTile next = nextTile(tiles.back());
-        copyKeys(next, stage);
-        state.acc = addValues(p, state.acc, tile, stage);
-
-        Values yielded = state.flat();
-        for (int64_t s = 1; s < stages; ++s)
-          yielded.append(tiles[s].flat());
-        yielded.append(next.flat());
-        yielded.push_back(after(1));
-        return yielded;
+      [&](ValueRange carried) {
+        return visitTile(KeyLoop::from(carried, plan)).flat();
       });
-  return AttentionState::from(ValueRange(results).take_front(ofState),
-                              plan.rowTiles);
+  return KeyLoop::from(last, plan).state;
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,16 +145,15 @@ bool AttentionKernelBuilder::build() {
       },
       [&] { return state; });
   headBlock = b.load(b.getI32Type(), warpInfo(kHeadBlock));
-  state = AttentionState::from(
-      b.loop(itemField(ITEM(merge_begin), /*late=*/true),
-             itemField(ITEM(merge_end), /*late=*/true), b.i32(1), state.flat(),
-             [&](Value index, ValueRange carried) {
-               Value other =
-                   statePointer(pointerParameter(PARAMETER(partials)), index);
-               return merge(AttentionState::from(carried, plan.rowTiles), other)
-                   .flat();
-             }),
-      plan.rowTiles);
+  auto mergePartial = [&](Value index, ValueRange carried) -> Values {
+    Value other = statePointer(pointerParameter(PARAMETER(partials)), index);
+    return merge(AttentionState::from(carried, plan.rowTiles), other).flat();
+  };
+  state =
+      AttentionState::from(b.loop(itemField(ITEM(merge_begin), /*late=*/true),
+                                  itemField(ITEM(merge_end), /*late=*/true),
+                                  b.i32(1), state.flat(), mergePartial),
+                           plan.rowTiles);
   // What follows is read again: nothing is kept for it meanwhile.
   b.syncWarp();
   decodeItem(/*late=*/true);

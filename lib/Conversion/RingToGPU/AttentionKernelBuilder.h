@@ -82,6 +82,30 @@ struct KeyTile {
   static constexpr size_t kFields = 3;
 };
 
+/// What is carried from one tile of keys to the next.
+struct KeyLoop {
+  AttentionState state;
+  SmallVector<KeyTile> tiles; ///< this one and, one for each stage more, ahead
+  Value stage;                ///< where this tile lies, i32
+
+  Values flat() const {
+    Values all = state.flat();
+    for (const KeyTile &tile : tiles)
+      all.append(tile.flat());
+    all.push_back(stage);
+    return all;
+  }
+  static KeyLoop from(ValueRange all, const GPUTilePlan &plan) {
+    size_t ofTiles = plan.stages * KeyTile::kFields;
+    ValueRange state = all.drop_back(ofTiles + 1);
+    ValueRange tiles = all.slice(state.size(), ofTiles);
+    KeyLoop loop = {AttentionState::from(state, plan.rowTiles), {}, all.back()};
+    for (; !tiles.empty(); tiles = tiles.drop_front(KeyTile::kFields))
+      loop.tiles.push_back(KeyTile::from(tiles));
+    return loop;
+  }
+};
+
 /// What a row of the tile sees, from shared memory.
 struct RowInfo {
   Value lower, upper, id, position; ///< i32
@@ -93,10 +117,12 @@ struct KeyInfo {
   Value position, id; ///< i32
 };
 
-/// The address that a lane gives to ldmatrix, or where it reads: chunk `chunk`
-/// + bit (of the lane) of row `row` + laneRow.
+/// Where a lane reads in a matrix of operands, or what address it gives to
+/// ldmatrix: relative to the matrix' first row and chunk.
 struct LanePlace {
-  Value row, bit, extraBytes;
+  Value row;
+  Value bit;        ///< 1: in the next chunk
+  Value extraBytes; ///< within the chunk, null: none
 };
 
 /// Registers of an operand of mma; of f32 in tf32, as two or three of them.
@@ -122,10 +148,15 @@ public:
   bool build();
 
 private:
+  // All of an item, its keys, one tile of them: AttentionKernel.cpp.
   AttentionState visitKeys(AttentionState state);
+  KeyLoop visitTile(KeyLoop loop);
   /// acc + P V, whatever is in V.
-  Values addValues(ArrayRef<Values> p, Values acc, const KeyTile &tile,
-                   Value stage);
+  Values addWeightedValues(ArrayRef<Values> p, Values acc, const KeyTile &tile,
+                           Value stage);
+  /// Groups of copies that may be open behind each of the two waits of a tile.
+  /// Of K and V alternately, the tiles in their order: the same number.
+  int64_t openCopies() const { return 2 * (plan.stages - 1); }
 
   // Parameters, the item and its rows: AttentionItem.cpp.
   Value parameter(size_t offset, Type type);
@@ -263,6 +294,8 @@ private:
   Value finitePart(Value bits);
   /// `valuesOf` for a pair known at run time, in the tile at `offset`.
   Values valuesAt(Value offset, int64_t step, Value pair);
+  SmallVector<Values> seenKeys(const KeyTile &keys, int64_t rowTile);
+  Values countCodes(ArrayRef<Values> seen, Value offset, Value pair);
   Value effectOf(Value codes);
 
   // States: AttentionState.cpp.
@@ -276,7 +309,14 @@ private:
   AttentionState merge(AttentionState a, Value pointer);
 
   // The result: AttentionResult.cpp.
-  void finish(AttentionState state);
+  void finish(const AttentionState &state);
+  /// A row's sum of weights and its maximum, in natural units, with a sink; and
+  /// what the weights were multiplied by for it.
+  struct RowTotal {
+    Value sum, max, decay;
+  };
+  RowTotal addSink(Value sum, Value max, Value row, Value sinks);
+  Values meanOfValues(Value mean);
   void writeRow(ArrayRef<Value> values, Value row, Value lse);
 
   // Indices into flat arrays.

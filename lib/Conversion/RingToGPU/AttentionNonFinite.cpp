@@ -124,13 +124,11 @@ void AttentionKernelBuilder::findNonFinite(const KeyTile &tile, Value stage) {
 /// Behind the barrier: whether any thread has.
 Value AttentionKernelBuilder::foundNonFinite(const KeyTile &tile) {
   Value any = b.truth(false), found = b.add(tile.begin, 1);
-  for (int64_t w = 0; w < plan.warps; ++w)
-    any = b.bor(
-        any,
-        b.equal(found, b.load(b.getI32Type(),
-                              sharedAt(b.i32(plan.warpInfoOffset() +
-                                             GPUTilePlan::kWarpInfoBytes * w +
-                                             kFinding)))));
+  for (int64_t w = 0; w < plan.warps; ++w) {
+    int64_t place = plan.warpInfoOffset() + GPUTilePlan::kWarpInfoBytes * w;
+    Value finding = b.load(b.getI32Type(), sharedAt(b.i32(place + kFinding)));
+    any = b.bor(any, b.equal(found, finding));
+  }
   return any;
 }
 
@@ -155,69 +153,85 @@ Values AttentionKernelBuilder::valuesAt(Value offset, int64_t step,
   return registers;
 }
 
+/// 1 or 0 for each key of the tile, whether a row sees it, as operands a of the
+/// product with V: [step].
+SmallVector<Values> AttentionKernelBuilder::seenKeys(const KeyTile &keys,
+                                                     int64_t rowTile) {
+  Values visible(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1));
+  auto masked = [&] {
+    mask(visible, rowTile);
+    for (Value &x : visible)
+      x = b.fmax(x, b.f32(0)); // hidden: -inf
+    return visible;
+  };
+  if (isF32()) {
+    Values all(visible);
+    visible = b.choose(isPartial(keys), masked, [&] { return all; });
+  } else {
+    visible = masked();
+  }
+  SmallVector<Values> seen;
+  for (int64_t step = 0; step < productSteps(); ++step)
+    seen.push_back(weights(visible, rowTile, step));
+  return seen;
+}
+
+/// Sums of the codes that the rows see in a pair of value tiles: [tile][4].
+Values AttentionKernelBuilder::countCodes(ArrayRef<Values> seen, Value offset,
+                                          Value pair) {
+  Values codes(8, b.f32(0));
+  for (int64_t step = 0; step < productSteps(); ++step) {
+    Values code;
+    for (Value bits : valuesAt(offset, step, pair))
+      code.push_back(nonFiniteCode(bits));
+    for (int64_t which = 0; which < 2; ++which) {
+      auto counts = codes.begin() + 4 * which;
+      // Small whole numbers: exact, in tf32 too.
+      Values sum =
+          b.mma(productKind(), seen[step], ArrayRef(code).slice(2 * which, 2),
+                Values(counts, counts + 4));
+      llvm::copy(sum, counts);
+    }
+  }
+  return codes;
+}
+
 /// Adds to acc what the tile's infinities and NaNs do to the rows that see
 /// them, and takes them out of the tile. All threads of the block take part.
 Values AttentionKernelBuilder::takeOutNonFinite(Values acc, const KeyTile &keys,
                                                 Value stage) {
-  SharedTile values = plan.values();
+  assert(plan.keyTile < kCodeOfNegative && "counts do not run into another");
   Value offset = valuesOffset(stage);
   // The rare path is kept small rather than fast: a loop over pairs of value
   // tiles, whose places in shared memory the registers do not know, and one row
   // tile after the other.
-  for (int64_t tile = 0; tile < plan.rowTiles; ++tile) {
-    Values visible(4 * plan.rowTiles * plan.scoreTiles(), b.f32(1));
-    auto masked = [&] {
-      mask(visible, tile);
-      for (Value &x : visible)
-        x = b.fmax(x, b.f32(0)); // hidden: -inf
-      return visible;
+  for (int64_t rowTile = 0; rowTile < plan.rowTiles; ++rowTile) {
+    SmallVector<Values> seen = seenKeys(keys, rowTile);
+    auto addEffects = [&](Value pair, ValueRange carried) {
+      Values codes = countCodes(seen, offset, pair);
+      Values next(carried);
+      for (Value &code : codes)
+        code = effectOf(code);
+      for (int64_t tile = 0; tile < plan.valueTiles(); ++tile)
+        for (int64_t i = 0; i < 4; ++i) {
+          Value &x = next[accIndex(rowTile, tile) + i];
+          x = b.select(b.equal(pair, b.i32(tile / 2)),
+                       b.fadd(x, codes[4 * (tile % 2) + i]), x);
+        }
+      return next;
     };
-    if (isF32()) {
-      Values all(visible);
-      visible = b.choose(isPartial(keys), masked, [&] { return all; });
-    } else {
-      visible = masked();
-    }
-    SmallVector<Values> seen;
-    for (int64_t step = 0; step < productSteps(); ++step)
-      seen.push_back(weights(visible, tile, step));
-    acc =
-        b.loop(b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
-               [&](Value pair, ValueRange carried) {
-                 Values codes(8, b.f32(0));
-                 for (int64_t step = 0; step < productSteps(); ++step) {
-                   Values code;
-                   for (Value bits : valuesAt(offset, step, pair))
-                     code.push_back(nonFiniteCode(bits));
-                   for (int64_t which = 0; which < 2; ++which) {
-                     auto counts = codes.begin() + 4 * which;
-                     // Small whole numbers: exact, in tf32 too.
-                     Values sum = b.mma(productKind(), seen[step],
-                                        ArrayRef(code).slice(2 * which, 2),
-                                        Values(counts, counts + 4));
-                     llvm::copy(sum, counts);
-                   }
-                 }
-                 Values next(carried);
-                 for (Value &code : codes)
-                   code = effectOf(code);
-                 for (int64_t column = 0; column < plan.valueTiles(); ++column)
-                   for (int64_t i = 0; i < 4; ++i) {
-                     Value &x = next[accIndex(tile, column) + i];
-                     x = b.select(b.equal(pair, b.i32(column / 2)),
-                                  b.fadd(x, codes[4 * (column % 2) + i]), x);
-                   }
-                 return next;
-               });
+    acc = b.loop(b.i32(0), b.i32(plan.valueTiles() / 2), b.i32(1), acc,
+                 addEffects);
   }
   b.barrier();
-  loopOwnChunks(values, offset, {}, [&](Value place, ValueRange) -> Values {
-    for (int64_t word = 0; word < 4; ++word) {
-      Value address = b.at(place, b.i32(4 * word));
-      b.store(finitePart(b.load(b.getI32Type(), address)), address);
-    }
-    return {};
-  });
+  loopOwnChunks(
+      plan.values(), offset, {}, [&](Value place, ValueRange) -> Values {
+        for (int64_t word = 0; word < 4; ++word) {
+          Value address = b.at(place, b.i32(4 * word));
+          b.store(finitePart(b.load(b.getI32Type(), address)), address);
+        }
+        return {};
+      });
   b.barrier();
   return acc;
 }

@@ -61,45 +61,61 @@ void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
   });
 }
 
-void AttentionKernelBuilder::finish(AttentionState state) {
+AttentionKernelBuilder::RowTotal
+AttentionKernelBuilder::addSink(Value sum, Value max, Value row, Value sinks) {
+  Values total = b.choose(
+      b.isNull(sinks), [&]() -> Values { return {sum, max, b.f32(1)}; },
+      [&]() -> Values {
+        // Rows without a query read the last one's.
+        Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
+        Value sink =
+            b.load(b.getF32Type(), element(sinks, PARAMETER(sinks_stride),
+                                           {head}, sizeof(float)));
+        Value raised = b.fmax(sink, max), base = guarded(raised);
+        auto weight = [&](Value x) {
+          return b.exp2(b.fmul(b.fsub(x, base), b.f32(llvm::numbers::log2e)));
+        };
+        Value decay = weight(max);
+        Value ofSink = b.fmul(weight(sink), b.f32(std::exp2(weightExponent())));
+        return {b.fma(sum, decay, ofSink), raised, decay};
+      });
+  return {total[0], total[1], total[2]};
+}
+
+/// This lane's columns of it, two of each value tile.
+Values AttentionKernelBuilder::meanOfValues(Value mean) {
+  Values means;
+  Value first = laneColumn();
+  for (int64_t i = 0; i < 2 * plan.valueTiles(); ++i) {
+    Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
+                          b.i32(plan.shape.valueDepth - 1));
+    means.push_back(b.load(b.getF32Type(),
+                           element(mean, PARAMETER(mean_strides),
+                                   {batch, kvHead, column}, sizeof(float))));
+  }
+  return means;
+}
+
+void AttentionKernelBuilder::finish(const AttentionState &state) {
   Value sinks = pointerParameter(PARAMETER(sinks));
   Value mean = pointerParameter(PARAMETER(mean));
   Value hasMean = b.bnot(b.isNull(mean));
-  double weightUnit = std::exp2(weightExponent());
   for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
     for (int64_t half = 0; half < 2; ++half) {
       Value row = threadRow(tile, half);
-      Value total = acrossRow(state.sum[2 * tile + half],
-                              [&](Value x, Value y) { return b.fadd(x, y); });
-
-      Value empty = b.compare(arith::CmpFPredicate::OEQ, total, b.f32(0));
-      // In natural units from here on.
+      Value sum = acrossRow(state.sum[2 * tile + half],
+                            [&](Value x, Value y) { return b.fadd(x, y); });
+      Value empty = b.compare(arith::CmpFPredicate::OEQ, sum, b.f32(0));
       Value max = state.max[2 * tile + half];
       if (!spec.transformsScores())
         max = b.fmul(max, b.f32(spec.scale));
-      Values withSink = b.choose(
-          b.isNull(sinks), [&]() -> Values { return {total, max, b.f32(1)}; },
-          [&]() -> Values {
-            // Rows without a query read the last one's.
-            Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
-            Value sink =
-                b.load(b.getF32Type(), element(sinks, PARAMETER(sinks_stride),
-                                               {head}, sizeof(float)));
-            Value raised = b.fmax(sink, max), base = guarded(raised);
-            auto weight = [&](Value x) {
-              return b.exp2(
-                  b.fmul(b.fsub(x, base), b.f32(llvm::numbers::log2e)));
-            };
-            Value decay = weight(max);
-            Value ofSink = b.fmul(weight(sink), b.f32(weightUnit));
-            return {b.fma(total, decay, ofSink), raised, decay};
-          });
+      RowTotal total = addSink(sum, max, row, sinks);
+      Value unit = b.f32(std::exp2(-weightExponent()));
       Value logarithm =
-          b.fmul(b.log2(b.fmul(withSink[0], b.f32(1 / weightUnit))),
-                 b.f32(llvm::numbers::ln2));
-      Value lse = b.fadd(withSink[1], logarithm);
+          b.fmul(b.log2(b.fmul(total.sum, unit)), b.f32(llvm::numbers::ln2));
+      Value lse = b.fadd(total.max, logarithm);
       // Where nothing was seen acc is 0.
-      Value factor = b.fmul(withSink[2], b.reciprocal(withSink[0]));
+      Value factor = b.fmul(total.decay, b.reciprocal(total.sum));
       bool nan = spec.emptyRows == EmptyRows::NaN;
       factor = b.select(empty, b.f32(nan ? std::nanf("") : 0.0f), factor);
       Values values;
@@ -109,20 +125,7 @@ void AttentionKernelBuilder::finish(AttentionState state) {
               b.fmul(state.acc[accIndex(tile, column, half, i)], factor));
       if (spec.emptyRows == EmptyRows::Uniform)
         values = b.choose(
-            b.band(hasMean, empty),
-            [&] {
-              Values means;
-              Value first = laneColumn();
-              for (size_t i = 0; i < values.size(); ++i) {
-                Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
-                                      b.i32(plan.shape.valueDepth - 1));
-                means.push_back(
-                    b.load(b.getF32Type(),
-                           element(mean, PARAMETER(mean_strides),
-                                   {batch, kvHead, column}, sizeof(float))));
-              }
-              return means;
-            },
+            b.band(hasMean, empty), [&] { return meanOfValues(mean); },
             [&] { return values; });
       writeRow(values, row, lse);
     }

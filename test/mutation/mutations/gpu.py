@@ -5,6 +5,7 @@ and how a GPU is asked for."""
 from .mutation import Mutation, gtest, lit
 
 KERNEL = "lib/Conversion/RingToGPU/AttentionKernel.cpp"
+KERNEL_HEADER = "lib/Conversion/RingToGPU/AttentionKernelBuilder.h"
 ITEM = "lib/Conversion/RingToGPU/AttentionItem.cpp"
 TILES = "lib/Conversion/RingToGPU/AttentionTiles.cpp"
 PRODUCTS = "lib/Conversion/RingToGPU/AttentionProducts.cpp"
@@ -32,32 +33,33 @@ MUTATIONS = [
     kernel(
         "wait-keys",
         "a tile of K is not waited for",
-        "        b.waitForCopies(open);\n        b.barrier(); // K is there",
-        "        b.barrier(); // K is there",
+        "  b.waitForCopies(openCopies());\n  b.barrier(); // K is there",
+        "  b.barrier(); // K is there",
     ),
     kernel(
         "wait-values",
         "a tile of V is not waited for",
-        "        b.waitForCopies(open);\n        b.branch(needsFiniteValues",
-        "        b.branch(needsFiniteValues",
+        "  b.waitForCopies(openCopies());\n  b.branch(needsFiniteValues",
+        "  b.branch(needsFiniteValues",
     ),
     kernel(
         "wait-too-little",
         "a wait leaves one group of copies more",
-        "int64_t open = 2 * (stages - 1);",
-        "int64_t open = 2 * (stages - 1) + 1;",
+        "return 2 * (plan.stages - 1);",
+        "return 2 * (plan.stages - 1) + 1;",
+        file=KERNEL_HEADER,
     ),
     kernel(
         "barrier-keys",
         "no barrier before K is read, and before V is overwritten",
-        "        b.barrier(); // K is there",
-        "        // K is there",
+        "  b.barrier(); // K is there",
+        "  // K is there",
     ),
     kernel(
         "barrier-values",
         "no barrier before V is read, and before K is overwritten",
-        "        b.barrier(); // V and",
-        "        // V and",
+        "  b.barrier(); // V and",
+        "  // V and",
     ),
     kernel(
         "fence-warp",
@@ -187,8 +189,8 @@ MUTATIONS = [
     kernel(
         "largest-rounds-up",
         "the largest numbers become infinities in V, in f32",
-        "return accumulate(p, effects, stage, Guard::Largest);",
-        "return accumulate(p, effects, stage, Guard::None);",
+        "return accumulate(p, withEffects, stage, Guard::Largest);",
+        "return accumulate(p, withEffects, stage, Guard::None);",
         test=NON_FINITE,
     ),
     kernel(
