@@ -31,8 +31,9 @@ Value AttentionKernelBuilder::itemField(size_t offset, bool late) {
                               /*alignment=*/4, /*isVolatile=*/late);
 }
 
-Value AttentionKernelBuilder::element(Value pointer, size_t strides,
-                                      ArrayRef<Value> indices, int64_t bytes) {
+Value AttentionKernelBuilder::elementPointer(Value pointer, size_t strides,
+                                             ArrayRef<Value> indices,
+                                             int64_t bytes) {
   Value offset = b.i64(0);
   for (auto [dim, index] : llvm::enumerate(indices)) {
     Value stride = parameter64(strides + dim * sizeof(int64_t));
@@ -72,8 +73,8 @@ void AttentionKernelBuilder::decodeItem(bool late) {
 /// What is needed again later, and should not take registers until then.
 void AttentionKernelBuilder::storeWarpInfo() {
   auto start = [&](size_t pointer, size_t strides) {
-    return element(pointerParameter(pointer), strides, {batch, kvHead},
-                   plan.shape.elementBytes);
+    return elementPointer(pointerParameter(pointer), strides, {batch, kvHead},
+                          plan.shape.elementBytes);
   };
   b.store(start(PARAMETER(key), PARAMETER(key_strides)), warpInfo(kKeyBase));
   b.store(start(PARAMETER(value), PARAMETER(value_strides)),

@@ -16,6 +16,30 @@
 using namespace mlir;
 using namespace mlir::ring;
 
+/// What is carried from one tile of keys to the next.
+struct mlir::ring::KeyLoop {
+  AttentionState state;
+  SmallVector<KeyTile> tiles; ///< this one and those ahead, one a stage
+  Value stage;                ///< where this tile lies, i32
+
+  Values flat() const {
+    Values all = state.flat();
+    for (const KeyTile &tile : tiles)
+      all.append(tile.flat());
+    all.push_back(stage);
+    return all;
+  }
+  static KeyLoop from(ValueRange all, const GPUTilePlan &plan) {
+    size_t ofTiles = plan.stages * KeyTile::kFields;
+    ValueRange state = all.drop_back(ofTiles + 1);
+    ValueRange tiles = all.slice(state.size(), ofTiles);
+    KeyLoop loop = {AttentionState::from(state, plan.rowTiles), {}, all.back()};
+    for (; !tiles.empty(); tiles = tiles.drop_front(KeyTile::kFields))
+      loop.tiles.push_back(KeyTile::from(tiles));
+    return loop;
+  }
+};
+
 AttentionKernelBuilder::AttentionKernelBuilder(const AttentionKernelSpec &spec,
                                                LLVM::LLVMFuncOp kernel,
                                                LLVM::GlobalOp global)
@@ -72,7 +96,7 @@ KeyLoop AttentionKernelBuilder::visitTile(KeyLoop loop) {
   b.branch(needsFiniteValues(tile), [&] { findNonFinite(tile, stage); });
   b.barrier(); // V and the keys' positions are there, K is free
   if (spec.transformsScores())
-    s = transform(s);
+    s = transformScores(s);
   s = b.choose(
       partial,
       [&] {
@@ -83,7 +107,7 @@ KeyLoop AttentionKernelBuilder::visitTile(KeyLoop loop) {
       },
       [&] { return s; });
   // Rounded at once: half the registers.
-  SmallVector<Values> p = allWeights(onlineSoftmax(s, loop.state));
+  SmallVector<Values> p = weightOperands(onlineSoftmax(s, loop.state));
   // Not earlier: the addresses would find no register beside the scores.
   KeyTile next = nextTile(loop.tiles.back());
   copyKeys(next, stage);
@@ -159,7 +183,7 @@ bool AttentionKernelBuilder::build() {
   decodeItem(/*late=*/true);
   Value target = itemField(ITEM(target), /*late=*/true);
   b.branch(
-      b.equal(target, b.i32(RING_TARGET_RESULT)), [&] { finish(state); },
+      b.equal(target, b.i32(RING_TARGET_RESULT)), [&] { writeResult(state); },
       [&] {
         Value isState = b.equal(target, b.i32(RING_TARGET_STATE));
         Value base = LLVM::SelectOp::create(

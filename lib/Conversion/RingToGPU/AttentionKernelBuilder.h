@@ -9,7 +9,7 @@
 // FlashAttention-2 on mma.sync. A thread block owns a tile of rows, pairs of a
 // query and a head of one group, and each of its warps 16 or 32 of them:
 //
-//   for each tile of keys:                AttentionMask.cpp, ranges of keys
+//   for each tile of keys:                AttentionKernel.cpp
 //     S    = Q K^T                        AttentionProducts.cpp
 //     S    = softcap, bias, score         AttentionSoftmax.cpp
 //     S    = mask                         AttentionMask.cpp
@@ -20,7 +20,7 @@
 //
 // K and V come by cp.async, one tile of each `stages` ahead: V of this tile is
 // copied while S is computed, K of the next one while P V is. K is read by
-// ldmatrix, V by ldmatrix.trans, P stays in registers.
+// ldmatrix, V by ldmatrix.trans (AttentionTiles.cpp); P stays in registers.
 //
 // A thread holds, of each tile of 16 x 8 accumulators, rows lane / 4 and
 // lane / 4 + 8, columns 2 * (lane % 4) and the next one (PTX ISA, "Matrix
@@ -82,29 +82,7 @@ struct KeyTile {
   static constexpr size_t kFields = 3;
 };
 
-/// What is carried from one tile of keys to the next.
-struct KeyLoop {
-  AttentionState state;
-  SmallVector<KeyTile> tiles; ///< this one and, one for each stage more, ahead
-  Value stage;                ///< where this tile lies, i32
-
-  Values flat() const {
-    Values all = state.flat();
-    for (const KeyTile &tile : tiles)
-      all.append(tile.flat());
-    all.push_back(stage);
-    return all;
-  }
-  static KeyLoop from(ValueRange all, const GPUTilePlan &plan) {
-    size_t ofTiles = plan.stages * KeyTile::kFields;
-    ValueRange state = all.drop_back(ofTiles + 1);
-    ValueRange tiles = all.slice(state.size(), ofTiles);
-    KeyLoop loop = {AttentionState::from(state, plan.rowTiles), {}, all.back()};
-    for (; !tiles.empty(); tiles = tiles.drop_front(KeyTile::kFields))
-      loop.tiles.push_back(KeyTile::from(tiles));
-    return loop;
-  }
-};
+struct KeyLoop; // AttentionKernel.cpp
 
 /// What a row of the tile sees, from shared memory.
 struct RowInfo {
@@ -168,8 +146,8 @@ private:
   /// `late`: read here, and not kept in a register until here.
   Value itemField(size_t offset, bool late = false);
   /// pointer + sum of index * stride elements; strides lie at `strides`.
-  Value element(Value pointer, size_t strides, ArrayRef<Value> indices,
-                int64_t bytes);
+  Value elementPointer(Value pointer, size_t strides, ArrayRef<Value> indices,
+                       int64_t bytes);
   void decodeItem(bool late);
   void storeWarpInfo();
   Value warpInfo(int64_t field) {
@@ -224,6 +202,8 @@ private:
   void copyValues(const KeyTile &tile, Value stage);
 
   // Ranges of keys, and what a row sees of a tile: AttentionMask.cpp.
+  Value rangePlace(Value range);
+  Value rangeField(Value place, size_t offset);
   KeyTile rangeAt(Value range);
   KeyTile firstTile();
   KeyTile nextTile(const KeyTile &tile);
@@ -241,7 +221,7 @@ private:
   // S = Q K^T and acc + P V: AttentionProducts.cpp.
   /// Which operands a product of f32 takes.
   enum class Guard {
-    None,     ///< numbers below kLargestF32
+    None,     ///< numbers up to kLargestF32
     Largest,  ///< all numbers
     NonFinite ///< infinities and NaN too
   };
@@ -253,10 +233,10 @@ private:
   Values scores(Value stage, Guard guard);
   /// Steps of the product with V: of 16 keys, or 8 in f32.
   int64_t productSteps() const { return plan.keyTile / (isF32() ? 8 : 16); }
-  Values weights(const Values &p, int64_t rowTile, int64_t step);
+  Values weightOperand(const Values &p, int64_t rowTile, int64_t step);
   /// Those of all steps, [step][row tile].
-  SmallVector<Values> allWeights(const Values &p);
-  Values valuesOf(Value base, int64_t step, int64_t pair);
+  SmallVector<Values> weightOperands(const Values &p);
+  Values valueOperands(Value base, int64_t step, int64_t pair);
   Values accumulate(ArrayRef<Values> p, Values acc, Value stage, Guard guard);
   DeviceBuilder::Product productKind() const {
     return spec.element.isF16()    ? DeviceBuilder::Product::F16
@@ -265,8 +245,8 @@ private:
   }
 
   // Scores to weights: AttentionSoftmax.cpp.
-  Values transform(Values s);
-  Value guarded(Value max);
+  Values transformScores(Values s);
+  Value baseOf(Value max);
   Value rowMaximum(const Values &s, int64_t tile, int64_t half);
   void decay(AttentionState &state, int64_t tile, int64_t half, Value factor);
   Values weigh(const Values &s, ArrayRef<Value> bases, Value areSmall);
@@ -292,8 +272,8 @@ private:
   Values takeOutNonFinite(Values acc, const KeyTile &tile, Value stage);
   Value nonFiniteCode(Value bits);
   Value finitePart(Value bits);
-  /// `valuesOf` for a pair known at run time, in the tile at `offset`.
-  Values valuesAt(Value offset, int64_t step, Value pair);
+  /// `valueOperands` of a pair known at run time, in the tile at `offset`.
+  Values valueOperandsAt(Value offset, int64_t step, Value pair);
   SmallVector<Values> seenKeys(const KeyTile &keys, int64_t rowTile);
   Values countCodes(ArrayRef<Values> seen, Value offset, Value pair);
   Value effectOf(Value codes);
@@ -309,7 +289,7 @@ private:
   AttentionState merge(AttentionState a, Value pointer);
 
   // The result: AttentionResult.cpp.
-  void finish(const AttentionState &state);
+  void writeResult(const AttentionState &state);
   /// A row's sum of weights and its maximum, in natural units, with a sink; and
   /// what the weights were multiplied by for it.
   struct RowTotal {

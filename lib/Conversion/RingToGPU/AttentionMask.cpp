@@ -20,19 +20,23 @@ using namespace mlir::ring;
 // Ranges of keys
 //===----------------------------------------------------------------------===//
 
+Value AttentionKernelBuilder::rangePlace(Value range) {
+  return b.at(pointerParameter(PARAMETER(ranges)),
+              b.mul(b.extend(range), sizeof(ring_attention_range)));
+}
+
+Value AttentionKernelBuilder::rangeField(Value place, size_t offset) {
+  return b.load(b.getI32Type(), b.at(place, b.i64(offset)));
+}
+
 /// The first tile of a range, or none.
 KeyTile AttentionKernelBuilder::rangeAt(Value range) {
   return KeyTile::from(b.choose(
       b.less(range, rangeEnd),
       [&]() -> Values {
-        Value place =
-            b.at(pointerParameter(PARAMETER(ranges)),
-                 b.mul(b.extend(range), sizeof(ring_attention_range)));
-        auto field = [&](size_t offset) {
-          return b.load(b.getI32Type(), b.at(place, b.i64(offset)));
-        };
-        return {b.add(b.shl(range, 1), field(RANGE(full))), field(RANGE(begin)),
-                field(RANGE(end))};
+        Value place = rangePlace(range);
+        return {b.add(b.shl(range, 1), rangeField(place, RANGE(full))),
+                rangeField(place, RANGE(begin)), rangeField(place, RANGE(end))};
       },
       [&]() -> Values { return {b.i32(0), b.i32(0), b.i32(0)}; }));
 }
@@ -120,9 +124,9 @@ void AttentionKernelBuilder::storeRowInfo() {
           return b.choose(
               hasQuery(row),
               [&]() -> Values {
-                return {
-                    b.load(b.getI32Type(),
-                           element(segments, PARAMETER(query_segments_strides),
+                return {b.load(
+                    b.getI32Type(),
+                    elementPointer(segments, PARAMETER(query_segments_strides),
                                    {batch, position}, sizeof(int32_t)))};
               },
               [&]() -> Values { return {b.i32(-1)}; });
@@ -151,23 +155,20 @@ void AttentionKernelBuilder::storeKeyInfo(const KeyTile &tile) {
     Values info = b.choose(
         b.less(local, tile.end),
         [&]() -> Values {
-          Value range = b.at(pointerParameter(PARAMETER(ranges)),
-                             b.mul(b.extend(b.shr(tile.rangeAndFull, 1)),
-                                   sizeof(ring_attention_range)));
-          auto field = [&](size_t offset) {
-            return b.load(b.getI32Type(), b.at(range, b.i64(offset)));
-          };
-          Value position = positionOf(
-              local, field(RANGE(keys.base)), field(RANGE(keys.begin)),
-              field(RANGE(keys.block)), field(RANGE(keys.stride)));
+          Value range = rangePlace(b.shr(tile.rangeAndFull, 1));
+          Value position =
+              positionOf(local, rangeField(range, RANGE(keys.base)),
+                         rangeField(range, RANGE(keys.begin)),
+                         rangeField(range, RANGE(keys.block)),
+                         rangeField(range, RANGE(keys.stride)));
           Value segments = pointerParameter(PARAMETER(key_segments));
           return b.choose(
               b.isNull(segments),
               [&]() -> Values { return {position, b.i32(0)}; },
               [&]() -> Values {
-                Value id =
-                    b.load(b.getI32Type(),
-                           element(segments, PARAMETER(key_segments_strides),
+                Value id = b.load(
+                    b.getI32Type(),
+                    elementPointer(segments, PARAMETER(key_segments_strides),
                                    {batch, position}, sizeof(int32_t)));
                 Value hidden = b.less(id, b.i32(0));
                 return {b.select(hidden, b.i32(-1), position), id};

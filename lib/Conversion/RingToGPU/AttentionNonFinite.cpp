@@ -132,8 +132,8 @@ Value AttentionKernelBuilder::foundNonFinite(const KeyTile &tile) {
   return any;
 }
 
-Values AttentionKernelBuilder::valuesAt(Value offset, int64_t step,
-                                        Value pair) {
+Values AttentionKernelBuilder::valueOperandsAt(Value offset, int64_t step,
+                                               Value pair) {
   SharedTile values = plan.values();
   auto place = [&](const LanePlace &lane, int64_t row, Value chunk) {
     Value address = b.add(offset, chunkOffset(values, b.add(lane.row, row),
@@ -172,7 +172,7 @@ SmallVector<Values> AttentionKernelBuilder::seenKeys(const KeyTile &keys,
   }
   SmallVector<Values> seen;
   for (int64_t step = 0; step < productSteps(); ++step)
-    seen.push_back(weights(visible, rowTile, step));
+    seen.push_back(weightOperand(visible, rowTile, step));
   return seen;
 }
 
@@ -182,7 +182,7 @@ Values AttentionKernelBuilder::countCodes(ArrayRef<Values> seen, Value offset,
   Values codes(8, b.f32(0));
   for (int64_t step = 0; step < productSteps(); ++step) {
     Values code;
-    for (Value bits : valuesAt(offset, step, pair))
+    for (Value bits : valueOperandsAt(offset, step, pair))
       code.push_back(nonFiniteCode(bits));
     for (int64_t which = 0; which < 2; ++which) {
       auto counts = codes.begin() + 4 * which;

@@ -164,8 +164,8 @@ Values AttentionKernelBuilder::scores(Value stage, Guard guard) {
 //===----------------------------------------------------------------------===//
 
 /// The weights of one step of P V as operand a: 16 keys, or 8 in f32.
-Values AttentionKernelBuilder::weights(const Values &p, int64_t rowTile,
-                                       int64_t step) {
+Values AttentionKernelBuilder::weightOperand(const Values &p, int64_t rowTile,
+                                             int64_t step) {
   if (isF32()) {
     size_t at = scoreIndex(rowTile, step);
     return {b.bits(p[at]), b.bits(p[at + 2]), b.bits(p[at + 1]),
@@ -181,18 +181,18 @@ Values AttentionKernelBuilder::weights(const Values &p, int64_t rowTile,
   return registers;
 }
 
-SmallVector<Values> AttentionKernelBuilder::allWeights(const Values &p) {
+SmallVector<Values> AttentionKernelBuilder::weightOperands(const Values &p) {
   SmallVector<Values> all;
   for (int64_t step = 0; step < productSteps(); ++step)
     for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
-      all.push_back(weights(p, tile, step));
+      all.push_back(weightOperand(p, tile, step));
   return all;
 }
 
 /// The values of one step for a pair of value tiles as operand b: 2 registers
 /// for each.
-Values AttentionKernelBuilder::valuesOf(Value base, int64_t step,
-                                        int64_t pair) {
+Values AttentionKernelBuilder::valueOperands(Value base, int64_t step,
+                                             int64_t pair) {
   SharedTile values = plan.values();
   if (!isF32())
     return b.loadMatrices(
@@ -207,7 +207,7 @@ Values AttentionKernelBuilder::valuesOf(Value base, int64_t step,
   return registers;
 }
 
-/// acc + P V, for the operands that `weights` makes of P.
+/// acc + P V, for the operands that `weightOperands` makes of P.
 Values AttentionKernelBuilder::accumulate(ArrayRef<Values> p, Values acc,
                                           Value stage, Guard guard) {
   SharedTile values = plan.values();
@@ -218,7 +218,7 @@ Values AttentionKernelBuilder::accumulate(ArrayRef<Values> p, Values acc,
     for (const Values &registers : weights)
       a.push_back(operand(registers));
     for (int64_t pair = 0; pair < plan.valueTiles() / 2; ++pair) {
-      Values v = valuesOf(base, step, pair);
+      Values v = valueOperands(base, step, pair);
       for (int64_t which = 0; which < 2; ++which) {
         MmaOperand columns = operand(ArrayRef(v).slice(2 * which, 2), guard);
         for (int64_t tile = 0; tile < plan.rowTiles; ++tile)

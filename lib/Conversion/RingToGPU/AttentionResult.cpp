@@ -24,8 +24,9 @@ void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
     Value head = headOf(row), query = queryOf(row);
     int64_t bytes = spec.out.getIntOrFloatBitWidth() / 8;
     Value column = laneColumn();
-    Value place = element(pointerParameter(PARAMETER(out)),
-                          PARAMETER(out_strides), {batch, head, query}, bytes);
+    Value place =
+        elementPointer(pointerParameter(PARAMETER(out)), PARAMETER(out_strides),
+                       {batch, head, query}, bytes);
     place = b.at(place, b.mul(b.extend(column), bytes));
     for (int64_t tile = 0; tile < plan.valueTiles(); ++tile) {
       Value first = values[2 * tile], second = values[2 * tile + 1];
@@ -55,8 +56,8 @@ void AttentionKernelBuilder::writeRow(ArrayRef<Value> values, Value row,
     Value asked = b.bnot(b.isNull(lsePointer));
     Value writes = b.band(asked, b.equal(b.band(lane, 3), b.i32(0)));
     b.branch(writes, [&] {
-      b.store(lse, element(lsePointer, PARAMETER(lse_strides),
-                           {batch, head, query}, sizeof(float)));
+      b.store(lse, elementPointer(lsePointer, PARAMETER(lse_strides),
+                                  {batch, head, query}, sizeof(float)));
     });
   });
 }
@@ -68,10 +69,10 @@ AttentionKernelBuilder::addSink(Value sum, Value max, Value row, Value sinks) {
       [&]() -> Values {
         // Rows without a query read the last one's.
         Value head = headOf(b.smin(row, b.sub(rowCount, 1)));
-        Value sink =
-            b.load(b.getF32Type(), element(sinks, PARAMETER(sinks_stride),
+        Value sink = b.load(b.getF32Type(),
+                            elementPointer(sinks, PARAMETER(sinks_stride),
                                            {head}, sizeof(float)));
-        Value raised = b.fmax(sink, max), base = guarded(raised);
+        Value raised = b.fmax(sink, max), base = baseOf(raised);
         auto weight = [&](Value x) {
           return b.exp2(b.fmul(b.fsub(x, base), b.f32(llvm::numbers::log2e)));
         };
@@ -89,14 +90,15 @@ Values AttentionKernelBuilder::meanOfValues(Value mean) {
   for (int64_t i = 0; i < 2 * plan.valueTiles(); ++i) {
     Value column = b.smin(b.add(first, 8 * (i / 2) + i % 2),
                           b.i32(plan.shape.valueDepth - 1));
-    means.push_back(b.load(b.getF32Type(),
-                           element(mean, PARAMETER(mean_strides),
-                                   {batch, kvHead, column}, sizeof(float))));
+    means.push_back(
+        b.load(b.getF32Type(),
+               elementPointer(mean, PARAMETER(mean_strides),
+                              {batch, kvHead, column}, sizeof(float))));
   }
   return means;
 }
 
-void AttentionKernelBuilder::finish(const AttentionState &state) {
+void AttentionKernelBuilder::writeResult(const AttentionState &state) {
   Value sinks = pointerParameter(PARAMETER(sinks));
   Value mean = pointerParameter(PARAMETER(mean));
   Value hasMean = b.bnot(b.isNull(mean));

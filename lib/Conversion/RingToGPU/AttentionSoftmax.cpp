@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace mlir::ring;
 
 /// scale, softcap, bias, `score`: the order of the contract.
-Values AttentionKernelBuilder::transform(Values s) {
+Values AttentionKernelBuilder::transformScores(Values s) {
   Value bias = spec.bias ? pointerParameter(PARAMETER(bias)) : Value();
   int64_t biasBytes =
       spec.bias ? spec.bias.getIntOrFloatBitWidth() / 8 : int64_t(0);
@@ -35,7 +35,8 @@ Values AttentionKernelBuilder::transform(Values s) {
       Value number = b.smin(threadRow(tile, half), lastRow);
       row.head = headOf(number);
       if (bias)
-        row.bias = element(bias, PARAMETER(bias_strides),
+        row.bias =
+            elementPointer(bias, PARAMETER(bias_strides),
                            {batch, row.head, queryOf(number)}, biasBytes);
       if (spec.score)
         row.position = rowInfo(tile, half).position;
@@ -70,7 +71,7 @@ Values AttentionKernelBuilder::transform(Values s) {
 }
 
 /// Where a maximum is -inf nothing was seen, and 0 is subtracted instead.
-Value AttentionKernelBuilder::guarded(Value max) {
+Value AttentionKernelBuilder::baseOf(Value max) {
   Value empty = b.compare(arith::CmpFPredicate::OEQ, max, b.negativeInfinity());
   return b.select(empty, b.f32(0), max);
 }
@@ -141,7 +142,7 @@ Values AttentionKernelBuilder::onlineSoftmax(const Values &s,
     for (int64_t half = 0; half < 2; ++half) {
       Value &max = state.max[2 * tile + half];
       Value raised = b.fmax(max, rowMaximum(s, tile, half));
-      Value base = guarded(raised);
+      Value base = baseOf(raised);
       Value factor = b.exp2(b.fmul(b.fsub(max, base), c));
       max = raised;
       decay(state, tile, half, factor);

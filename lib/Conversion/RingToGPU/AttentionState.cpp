@@ -76,7 +76,7 @@ AttentionState AttentionKernelBuilder::merge(AttentionState a, Value pointer) {
     x = b.fma(y, theirs[row], b.fmul(x, mine[row]));
   };
   for (int64_t row = 0; row < 2 * plan.rowTiles; ++row) {
-    Value max = b.fmax(a.max[row], otherMax[row]), base = guarded(max);
+    Value max = b.fmax(a.max[row], otherMax[row]), base = baseOf(max);
     mine.push_back(b.exp2(b.fmul(b.fsub(a.max[row], base), c)));
     theirs.push_back(b.exp2(b.fmul(b.fsub(otherMax[row], base), c)));
     a.max[row] = max;

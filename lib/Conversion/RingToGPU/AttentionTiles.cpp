@@ -109,9 +109,9 @@ void AttentionKernelBuilder::loadQueries() {
     Value row = b.udiv(place, tile.chunks());
     Value chunk = b.urem(place, tile.chunks());
     Value byte = b.mul(chunk, SharedTile::kChunkBytes);
-    Value source = b.at(element(pointer, PARAMETER(query_strides),
-                                {batch, headOf(row), queryOf(row)},
-                                plan.shape.elementBytes),
+    Value source = b.at(elementPointer(pointer, PARAMETER(query_strides),
+                                       {batch, headOf(row), queryOf(row)},
+                                       plan.shape.elementBytes),
                         b.extend(byte));
     Value rest =
         b.smin(b.sub(b.i32(columnBytes), byte), b.i32(SharedTile::kChunkBytes));
