@@ -185,12 +185,11 @@ Values AttentionKernelBuilder::countCodes(ArrayRef<Values> seen, Value offset,
     for (Value bits : valueOperandsAt(offset, step, pair))
       code.push_back(nonFiniteCode(bits));
     for (int64_t which = 0; which < 2; ++which) {
-      auto counts = codes.begin() + 4 * which;
+      MutableArrayRef<Value> counts(&codes[4 * which], 4);
       // Small whole numbers: exact, in tf32 too.
-      Values sum =
-          b.mma(productKind(), seen[step], ArrayRef(code).slice(2 * which, 2),
-                Values(counts, counts + 4));
-      llvm::copy(sum, counts);
+      Values sum = b.mma(productKind(), seen[step],
+                         ArrayRef(code).slice(2 * which, 2), Values(counts));
+      llvm::copy(sum, counts.begin());
     }
   }
   return codes;
