@@ -221,6 +221,27 @@ void DeviceBuilder::store(Value value, Value pointer, int64_t alignment) {
   LLVM::StoreOp::create(*this, value, pointer, alignment);
 }
 
+Value DeviceBuilder::isNull(Value pointer) {
+  Value null = LLVM::ZeroOp::create(*this, pointer.getType());
+  return LLVM::ICmpOp::create(*this, LLVM::ICmpPredicate::eq, pointer, null);
+}
+
+Values DeviceBuilder::loadFour(Type element, Value pointer) {
+  Value vector = load(VectorType::get({4}, element), pointer, 16);
+  Values elements;
+  for (int64_t i = 0; i < 4; ++i)
+    elements.push_back(LLVM::ExtractElementOp::create(*this, vector, i32(i)));
+  return elements;
+}
+
+void DeviceBuilder::storeFour(ArrayRef<Value> elements, Value pointer) {
+  auto type = VectorType::get({4}, elements.front().getType());
+  Value vector = LLVM::PoisonOp::create(*this, type);
+  for (int64_t i = 0; i < 4; ++i)
+    vector = LLVM::InsertElementOp::create(*this, vector, elements[i], i32(i));
+  store(vector, pointer, 16);
+}
+
 Value DeviceBuilder::threadIdx() {
   return NVVM::ThreadIdXOp::create(*this, getI32Type());
 }
@@ -267,15 +288,14 @@ Value DeviceBuilder::shuffleXor(Value value, int64_t mask) {
                               UnitAttr());
 }
 
+void DeviceBuilder::syncWarp() {
+  NVVM::SyncWarpOp::create(*this, i32(kAllLanes));
+}
+
 Value DeviceBuilder::voteAll(Value condition) {
   return NVVM::VoteSyncOp::create(*this, getI1Type(), i32(kAllLanes), condition,
                                   NVVM::VoteSyncKind::all);
 }
-Value DeviceBuilder::voteAny(Value condition) {
-  return NVVM::VoteSyncOp::create(*this, getI1Type(), i32(kAllLanes), condition,
-                                  NVVM::VoteSyncKind::any);
-}
-
 Values DeviceBuilder::mma(Product product, ValueRange a, ValueRange b,
                           ValueRange c) {
   auto operands = [&](ValueRange registers) {

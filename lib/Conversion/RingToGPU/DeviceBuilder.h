@@ -23,7 +23,6 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <functional>
-#include <map>
 
 namespace mlir::ring {
 
@@ -58,6 +57,7 @@ public:
   Value bor(Value a, Value b) { return arith::OrIOp::create(*this, a, b); }
   Value bxor(Value a, Value b) { return arith::XOrIOp::create(*this, a, b); }
   Value bxor(Value a, int64_t b) { return b ? bxor(a, like(a, b)) : a; }
+  Value bnot(Value condition) { return bxor(condition, truth(true)); }
   Value shl(Value a, int64_t b);
   Value shr(Value a, int64_t b);
   /// Unsigned division by a constant or a value.
@@ -116,8 +116,12 @@ public:
 
   // Memory. Offsets are in bytes, i32 in shared memory and i64 in global.
   Value at(Value pointer, Value byteOffset);
+  Value isNull(Value pointer);
   Value load(Type type, Value pointer, int64_t alignment = 0);
   void store(Value value, Value pointer, int64_t alignment = 0);
+  /// Four elements of 32 bits, at a multiple of 16 bytes.
+  Values loadFour(Type element, Value pointer);
+  void storeFour(ArrayRef<Value> elements, Value pointer);
 
   // A thread's place.
   Value threadIdx();
@@ -125,6 +129,7 @@ public:
 
   // Operations of a warp or block.
   void barrier() { NVVM::Barrier0Op::create(*this); }
+  void syncWarp();
   void copyAsync(Value target, Value source, Value bytes);
   void commitCopies() { NVVM::CpAsyncCommitGroupOp::create(*this); }
   void waitForCopies(int64_t groupsLeft) {
@@ -135,7 +140,6 @@ public:
   /// The value of the lane whose number differs by `mask` (f32).
   Value shuffleXor(Value value, int64_t mask);
   Value voteAll(Value condition);
-  Value voteAny(Value condition);
 
   enum class Product { F16, BF16, TF32 };
   /// d = a * b + c on one m16n8k16 tile, or m16n8k8 for TF32: 4 registers of a,

@@ -5,6 +5,12 @@ and how a GPU is asked for."""
 from .mutation import Mutation, gtest, lit
 
 KERNEL = "lib/Conversion/RingToGPU/AttentionKernel.cpp"
+KERNEL_HEADER = "lib/Conversion/RingToGPU/AttentionKernelBuilder.h"
+ITEM = "lib/Conversion/RingToGPU/AttentionItem.cpp"
+TILES = "lib/Conversion/RingToGPU/AttentionTiles.cpp"
+PRODUCTS = "lib/Conversion/RingToGPU/AttentionProducts.cpp"
+SOFTMAX = "lib/Conversion/RingToGPU/AttentionSoftmax.cpp"
+NON_FINITE_VALUES = "lib/Conversion/RingToGPU/AttentionNonFinite.cpp"
 BUILDER = "lib/Conversion/RingToGPU/DeviceBuilder.cpp"
 PASS = "lib/Conversion/RingToGPU/RingToGPU.cpp"
 
@@ -27,98 +33,109 @@ MUTATIONS = [
     kernel(
         "wait-keys",
         "a tile of K is not waited for",
-        "        b.waitForCopies(open);\n        b.barrier(); // K is there",
-        "        b.barrier(); // K is there",
+        "  b.waitForCopies(openCopies());\n  b.barrier(); // K is there",
+        "  b.barrier(); // K is there",
     ),
     kernel(
         "wait-values",
         "a tile of V is not waited for",
-        "        b.waitForCopies(open);\n        b.branch(mayHideNonFinite",
-        "        b.branch(mayHideNonFinite",
+        "  b.waitForCopies(openCopies());\n  b.branch(needsFiniteValues",
+        "  b.branch(needsFiniteValues",
     ),
     kernel(
         "wait-too-little",
         "a wait leaves one group of copies more",
-        "int64_t open = 2 * (stages - 1);",
-        "int64_t open = 2 * (stages - 1) + 1;",
+        "return 2 * (plan.stages - 1);",
+        "return 2 * (plan.stages - 1) + 1;",
+        file=KERNEL_HEADER,
     ),
     kernel(
         "barrier-keys",
         "no barrier before K is read, and before V is overwritten",
-        "        b.barrier(); // K is there",
-        "        // K is there",
+        "  b.barrier(); // K is there",
+        "  // K is there",
     ),
     kernel(
         "barrier-values",
         "no barrier before V is read, and before K is overwritten",
-        "        b.barrier(); // V and",
-        "        // V and",
+        "  b.barrier(); // V and",
+        "  // V and",
     ),
     kernel(
         "fence-warp",
         "lanes read what others wrote in shared memory without a fence of the warp",
-        "b.store(b.i32(0), warpInfo(kFinding));\n  NVVM::SyncWarpOp::create(b, b.i32(-1));",
+        "b.store(b.i32(0), warpInfo(kFinding));\n  b.syncWarp();",
         "b.store(b.i32(0), warpInfo(kFinding));",
+        file=ITEM,
     ),
     kernel(
         "swizzle-copy",
         "tiles are copied without the permutation",
         "Value permuted = b.bxor(b.urem(chunk, width), number);",
         "Value permuted = b.urem(chunk, width);",
+        file=TILES,
     ),
     kernel(
         "swizzle-matrices",
         "operands are read without the permutation",
         "b.bxor(b.bxor(place.bit, number), chunk % width);",
         "b.bxor(place.bit, chunk % width);",
+        file=TILES,
     ),
     kernel(
         "fragment-weights",
         "two registers of P change places",
         "return {b.bits(p[at]), b.bits(p[at + 2]), b.bits(p[at + 1]),",
         "return {b.bits(p[at]), b.bits(p[at + 1]), b.bits(p[at + 2]),",
+        file=PRODUCTS,
     ),
     kernel(
         "fragment-halves",
         "the halves of a register of P change places",
         "b.pack(productKind(), p[at + half], p[at + half + 1])",
         "b.pack(productKind(), p[at + half + 1], p[at + half])",
+        file=PRODUCTS,
     ),
     kernel(
         "values-untransposed",
         "V is loaded as K is",
         "/*transposed=*/true);\n  Values registers;\n  for (int64_t tile : {2 * pair",
         "/*transposed=*/false);\n  Values registers;\n  for (int64_t tile : {2 * pair",
+        file=PRODUCTS,
     ),
     kernel(
         "tf32-low-part",
         "the low parts of f32 are left out",
         "    sum = b.mma(productKind(), a.low, other.cross, sum);\n    sum = b.mma(productKind(), a.cross, other.low, sum);\n",
         "",
+        file=PRODUCTS,
     ),
     kernel(
         "state-decay",
         "the sum is not rescaled to a new maximum",
-        "state.sum[row] = b.fmul(state.sum[row], decay);",
+        "sum = b.fmul(sum, factor);",
         "",
+        file=SOFTMAX,
     ),
     kernel(
         "empty-maximum",
         "-inf is subtracted from itself",
         "return b.select(empty, b.f32(0), max);",
         "return max;",
+        file=SOFTMAX,
     ),
     kernel(
         "fused-always",
         "log2 e is multiplied into scores of any size",
-        "b.voteAll(fused),",
+        "b.voteAll(areSmall),",
         "b.truth(true),",
+        file=SOFTMAX,
     ),
     kernel(
         "hidden-values",
         "what is not finite in V is multiplied by 0",
-        "            [&]() -> Values { return {foundNonFinite(tile)}; },",
-        "            [&]() -> Values { return {b.truth(false)}; },",
+        "[&]() -> Values { return {foundNonFinite(tile)}; },",
+        "[&]() -> Values { return {b.truth(false)}; },",
         test=NON_FINITE,
     ),
     kernel(
@@ -126,6 +143,7 @@ MUTATIONS = [
         "what other warps found in V is not read",
         "for (int64_t w = 0; w < plan.warps; ++w)",
         "for (int64_t w = 0; w < 1; ++w)",
+        file=NON_FINITE_VALUES,
         test=NON_FINITE,
     ),
     kernel(
@@ -133,6 +151,7 @@ MUTATIONS = [
         "a tile of V is taken for one in which something was found before",
         "Value any = b.truth(false), found = b.add(tile.begin, 1);",
         "Value any = b.truth(false), found = b.i32(1);",
+        file=NON_FINITE_VALUES,
         test=NON_FINITE,
     ),
     kernel(
@@ -140,6 +159,7 @@ MUTATIONS = [
         "a full tile, whose keys have no positions, is masked where V is not finite",
         "visible = b.choose(isPartial(keys), masked, [&] { return all; });",
         "visible = masked();",
+        file=NON_FINITE_VALUES,
         test=NON_FINITE,
     ),
     kernel(
@@ -147,6 +167,7 @@ MUTATIONS = [
         "an infinity in Q or K makes NaN of its scores, in f32",
         "b.voteAll(finite), [&] { return fast; },",
         "b.truth(true), [&] { return fast; },",
+        file=PRODUCTS,
         test=NON_FINITE,
     ),
     kernel(
@@ -154,6 +175,7 @@ MUTATIONS = [
         "an infinity is multiplied by the low part of what it meets, in f32",
         "cross = b.select(finite, high, zero);",
         "cross = high;",
+        file=PRODUCTS,
         test=NON_FINITE,
     ),
     kernel(
@@ -161,13 +183,14 @@ MUTATIONS = [
         "a NaN loses its payload and becomes an infinity, in f32",
         "high = b.select(b.compare(arith::CmpFPredicate::ORD, x, x), high,",
         "high = b.select(b.truth(true), high,",
+        file=PRODUCTS,
         test=NON_FINITE,
     ),
     kernel(
         "largest-rounds-up",
         "the largest numbers become infinities in V, in f32",
-        "return accumulate(p, acc, stage, Guard::Largest);",
-        "return accumulate(p, acc, stage, Guard::None);",
+        "return accumulate(p, withEffects, stage, Guard::Largest);",
+        "return accumulate(p, withEffects, stage, Guard::None);",
         test=NON_FINITE,
     ),
     kernel(
@@ -175,12 +198,14 @@ MUTATIONS = [
         "the rows that a thread copies next are permuted as its first one is",
         "Value permuted = b.bxor(first, number * SharedTile::kChunkBytes);",
         "Value permuted = first;",
+        file=TILES,
     ),
     kernel(
         "weights-in-place",
         "all steps of P V take the weights of the first, in f32",
         "acc.append(Values(weights.drop_front(ofStep)));",
         "acc.append(Values(weights.drop_back(ofStep)));",
+        file=PRODUCTS,
     ),
     kernel(
         "pack-order",
