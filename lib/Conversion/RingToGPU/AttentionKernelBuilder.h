@@ -103,10 +103,10 @@ struct LanePlace {
   Value extraBytes; ///< within the chunk, null: none
 };
 
-/// Registers of an operand of mma; of f32 in tf32, as two or three of them.
+/// Registers of an operand of mma; of f32 in tf32.
 struct MmaOperand {
-  Values high, low;
-  Values cross; ///< what meets the other operand's low part
+  Values high;
+  Values low; ///< f32 only; empty: left out
 };
 
 /// Byte offsets of what each warp has in shared memory.
@@ -165,19 +165,17 @@ private:
   Value chunkOffset(const SharedTile &tile, Value row, Value chunk);
   Value laneAddress(const SharedTile &tile, Value base, int64_t row,
                     int64_t chunk, const LanePlace &place);
-  /// The chunks of a tile that this thread copies: the first row, the column,
-  /// and the rows from one to the next.
+  /// The chunks of a tile that this thread copies: the first row, the first
+  /// column, and the rows from one to the next.
   struct OwnChunks {
     Value row, chunk;
     int64_t step;
   };
-  OwnChunks firstOwnChunk(const SharedTile &tile);
-  /// `body` gets the rows between the first one and each, and its byte offset
-  /// if they were at the same row.
-  void
-  ownChunks(const SharedTile &tile,
-            const std::function<void(int64_t rowsBelow, Value offset)> &body);
-  /// The same by a loop, which is short: places in the tile at offset `base`.
+  OwnChunks ownChunks(const SharedTile &tile);
+  /// For those of each group of columns: `firstChunk` columns further.
+  void forOwnChunks(const SharedTile &tile,
+                    const std::function<void(int64_t firstChunk)> &eachGroup);
+  /// For each of them, by a loop: places in the tile at offset `base`.
   Values loopOwnChunks(
       const SharedTile &tile, Value base, ValueRange carried,
       const std::function<Values(Value place, ValueRange carried)> &body);
@@ -221,16 +219,18 @@ private:
   // S = Q K^T and acc + P V: AttentionProducts.cpp.
   /// Which operands a product of f32 takes.
   enum class Guard {
-    None,     ///< numbers up to kLargestF32
-    Largest,  ///< all numbers
-    NonFinite ///< infinities and NaN too
+    None,    ///< numbers up to kLargestF32
+    Largest, ///< all numbers
+    HighOnly ///< infinities and NaN too, without low parts
   };
   void placeLanes();
   MmaOperand operand(ValueRange registers, Guard guard = Guard::None);
   void addProduct(MutableArrayRef<Value> c, const MmaOperand &a,
                   const MmaOperand &other);
   Values scores(Value stage);
-  Values scores(Value stage, Guard guard);
+  Values scores(Value stage, Guard guard, int64_t firstTile, int64_t tiles);
+  Values exactScores(Value stage);
+  Values exactScores(Value stage, int64_t rowTile);
   /// Steps of the product with V: of 16 keys, or 8 in f32.
   int64_t productSteps() const { return plan.keyTile / (isF32() ? 8 : 16); }
   Values weightOperand(const Values &p, int64_t rowTile, int64_t step);

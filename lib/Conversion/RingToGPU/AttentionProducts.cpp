@@ -58,20 +58,13 @@ MmaOperand AttentionKernelBuilder::operand(ValueRange registers, Guard guard) {
     if (guard != Guard::None)
       high = b.select(b.less(b.i32(kLargestF32), b.band(bits, INT32_MAX)),
                       b.band(bits, kBitsOfTF32), high);
-    Value low = b.bits(b.fsub(x, b.fromBits(high))), cross = high;
-    if (guard == Guard::NonFinite) {
-      // An infinity minus itself is none, and must not meet the other operand's
-      // low part, which may be 0 or of another sign than the whole. A NaN whose
-      // payload is cut off would be an infinity.
-      Value finite = b.isFinite(x), zero = b.i32(0);
-      low = b.select(finite, low, zero);
-      cross = b.select(finite, high, zero);
+    if (guard == Guard::HighOnly)
+      // A NaN whose payload is cut off would be an infinity.
       high = b.select(b.compare(arith::CmpFPredicate::ORD, x, x), high,
                       b.i32(0x7fc00000));
-    }
+    else
+      result.low.push_back(b.bits(b.fsub(x, b.fromBits(high))));
     result.high.push_back(high);
-    result.low.push_back(low);
-    result.cross.push_back(cross);
   }
   return result;
 }
@@ -82,9 +75,9 @@ void AttentionKernelBuilder::addProduct(MutableArrayRef<Value> c,
                                         const MmaOperand &a,
                                         const MmaOperand &other) {
   Values sum(c);
-  if (isF32()) {
-    sum = b.mma(productKind(), a.low, other.cross, sum);
-    sum = b.mma(productKind(), a.cross, other.low, sum);
+  if (!a.low.empty()) {
+    sum = b.mma(productKind(), a.low, other.high, sum);
+    sum = b.mma(productKind(), a.high, other.low, sum);
   }
   llvm::copy(b.mma(productKind(), a.high, other.high, sum), c.begin());
 }
@@ -95,9 +88,9 @@ void AttentionKernelBuilder::addProduct(MutableArrayRef<Value> c,
 
 /// Q K^T, [row tile][score tile][4].
 Values AttentionKernelBuilder::scores(Value stage) {
+  Values fast = scores(stage, Guard::None, 0, plan.rowTiles);
   if (!isF32())
-    return scores(stage, Guard::None);
-  Values fast = scores(stage, Guard::None);
+    return fast;
   // What comes of an infinity is right only where it is looked for, which is
   // rarely worth its instructions.
   Value finite = b.truth(true);
@@ -105,19 +98,63 @@ Values AttentionKernelBuilder::scores(Value stage) {
     finite = b.band(finite, b.isFinite(x));
   return b.choose(
       b.voteAll(finite), [&] { return fast; },
-      [&] { return scores(stage, Guard::NonFinite); });
+      [&] { return exactScores(stage); });
 }
 
-Values AttentionKernelBuilder::scores(Value stage, Guard guard) {
+/// f32, with whatever is in Q and K: an infinity has a low part that is NaN,
+/// and where the product of high parts overflows, those with low parts may do
+/// so with another sign. Then it alone is the score.
+Values AttentionKernelBuilder::exactScores(Value stage) {
+  Values all;
+  // One row tile after the other, which takes fewer registers.
+  for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+    all.append(exactScores(stage, tile));
+  return all;
+}
+
+Values AttentionKernelBuilder::exactScores(Value stage, int64_t rowTile) {
+  Values high = scores(stage, Guard::HighOnly, rowTile, 1);
+  assert(high.size() <= 32 && "a bit for each score");
+  struct Class {
+    float value;
+    Value members; ///< bit i: score i is of it
+  };
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  Class classes[] = {{infinity, b.i32(0)},
+                     {-infinity, b.i32(0)},
+                     {std::numeric_limits<float>::quiet_NaN(), b.i32(0)}};
+  for (auto [i, x] : llvm::enumerate(high))
+    for (Class &each : classes) {
+      Value isMember =
+          std::isnan(each.value)
+              ? b.compare(arith::CmpFPredicate::UNO, x, x)
+              : b.compare(arith::CmpFPredicate::OEQ, x, b.f32(each.value));
+      each.members = b.bor(
+          each.members, b.select(isMember, b.i32(int64_t(1) << i), b.i32(0)));
+    }
+  Values all = scores(stage, Guard::Largest, rowTile, 1);
+  for (auto [i, x] : llvm::enumerate(all))
+    for (const Class &each : classes) {
+      Value isMember =
+          b.notEqual(b.band(each.members, int64_t(1) << i), b.i32(0));
+      x = b.select(isMember, b.f32(each.value), x);
+    }
+  return all;
+}
+
+/// Of `tiles` row tiles from `firstTile` on.
+Values AttentionKernelBuilder::scores(Value stage, Guard guard,
+                                      int64_t firstTile, int64_t tiles) {
   SharedTile queries = plan.queries(), keys = plan.keys();
   // The warp's rows begin at a multiple of 16, which the permutation ignores.
   LanePlace place = queryPlace;
-  place.row = b.add(place.row, b.mul(warp, 16 * plan.rowTiles));
+  place.row =
+      b.add(b.add(place.row, b.mul(warp, 16 * plan.rowTiles)), 16 * firstTile);
   auto addChunks = [&](Values &s, Value queryBase, Value keyBase,
                        int64_t chunks) {
     for (int64_t chunk = 0; chunk < chunks; chunk += 2) {
       SmallVector<MmaOperand> a;
-      for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+      for (int64_t tile = 0; tile < tiles; ++tile)
         a.push_back(operand(b.loadMatrices(laneAddress(queries, queryBase,
                                                        16 * tile, chunk, place),
                                            /*transposed=*/false),
@@ -128,7 +165,7 @@ Values AttentionKernelBuilder::scores(Value stage, Guard guard) {
             /*transposed=*/false);
         for (int64_t which = 0; which < 2; ++which) {
           MmaOperand columns = operand(ArrayRef(k).slice(2 * which, 2), guard);
-          for (int64_t tile = 0; tile < plan.rowTiles; ++tile)
+          for (int64_t tile = 0; tile < tiles; ++tile)
             addProduct(
                 MutableArrayRef(s).slice(scoreIndex(tile, 2 * pair + which), 4),
                 a[tile], columns);
@@ -136,7 +173,7 @@ Values AttentionKernelBuilder::scores(Value stage, Guard guard) {
       }
     }
   };
-  Values s(4 * plan.rowTiles * plan.scoreTiles(), b.f32(0));
+  Values s(4 * tiles * plan.scoreTiles(), b.f32(0));
   Value queryOffset = b.i32(plan.queriesOffset());
   Value keyOffset = keysOffset(stage);
   int64_t panels = keys.chunks() / keys.panelChunks();

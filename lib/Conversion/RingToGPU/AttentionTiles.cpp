@@ -49,50 +49,58 @@ Value AttentionKernelBuilder::laneAddress(const SharedTile &tile, Value base,
   return constant ? b.at(address, b.i32(constant)) : address;
 }
 
+/// Columns of chunks that the threads copy side by side. Wider rows are copied
+/// in several groups of columns: the fewer rows at once, the more permutations
+/// of them a thread would keep in registers.
+static constexpr int64_t kGroupChunks = 32;
+
 AttentionKernelBuilder::OwnChunks
-AttentionKernelBuilder::firstOwnChunk(const SharedTile &tile) {
+AttentionKernelBuilder::ownChunks(const SharedTile &tile) {
   // A thread stays in its column and goes down by a power of two of rows: what
   // it copies next is a constant away, mostly.
-  int64_t columns = llvm::PowerOf2Ceil(tile.chunks());
+  int64_t columns =
+      std::min<int64_t>(llvm::PowerOf2Ceil(tile.chunks()), kGroupChunks);
   return {b.udiv(thread, columns), b.urem(thread, columns),
           plan.threads() / columns};
 }
 
-void AttentionKernelBuilder::ownChunks(
+void AttentionKernelBuilder::forOwnChunks(
     const SharedTile &tile,
-    const std::function<void(int64_t rowsBelow, Value offset)> &body) {
-  OwnChunks own = firstOwnChunk(tile);
-  auto eachRow = [&] {
-    // Bits of the first row and of what is added to it are apart: so are what
-    // they do to the permutation.
-    Value first = chunkOffset(tile, own.row, own.chunk);
-    for (int64_t i = 0; i < tile.rows(); i += own.step) {
-      int64_t number = (i >> tile.swizzleShift()) & tile.swizzleMask();
-      Value permuted = b.bxor(first, number * SharedTile::kChunkBytes);
-      body(i, permuted);
+    const std::function<void(int64_t firstChunk)> &eachGroup) {
+  OwnChunks own = ownChunks(tile);
+  for (int64_t first = 0; first < tile.chunks(); first += kGroupChunks) {
+    int64_t chunks = std::min(tile.chunks() - first, kGroupChunks);
+    Value has;
+    if (!llvm::isPowerOf2_64(chunks) || (first && chunks < kGroupChunks))
+      has = b.less(own.chunk, b.i32(chunks));
+    if (own.step > tile.rows()) {
+      Value hasRow = b.less(own.row, b.i32(tile.rows()));
+      has = has ? b.band(has, hasRow) : hasRow;
     }
-  };
-  int64_t chunks = tile.chunks();
-  if (llvm::isPowerOf2_64(chunks) && own.step <= tile.rows())
-    return eachRow();
-  Value has = b.less(own.chunk, b.i32(chunks));
-  if (own.step > tile.rows())
-    has = b.band(has, b.less(own.row, b.i32(tile.rows())));
-  b.branch(has, eachRow);
+    if (has)
+      b.branch(has, [&] { eachGroup(first); });
+    else
+      eachGroup(first);
+  }
 }
 
 Values AttentionKernelBuilder::loopOwnChunks(
     const SharedTile &tile, Value base, ValueRange carried,
     const std::function<Values(Value place, ValueRange carried)> &body) {
-  OwnChunks own = firstOwnChunk(tile);
-  Value end = b.select(b.less(own.chunk, b.i32(tile.chunks())),
-                       b.i32(tile.rows()), b.i32(0));
-  return b.loop(own.row, end, b.i32(own.step), carried,
-                [&](Value row, ValueRange carried) -> Values {
-                  return body(
-                      sharedAt(b.add(base, chunkOffset(tile, row, own.chunk))),
-                      carried);
-                });
+  OwnChunks own = ownChunks(tile);
+  Values state(carried);
+  for (int64_t first = 0; first < tile.chunks(); first += kGroupChunks) {
+    Value chunk = b.add(own.chunk, first);
+    Value end = b.select(b.less(chunk, b.i32(tile.chunks())),
+                         b.i32(tile.rows()), b.i32(0));
+    state = b.loop(own.row, end, b.i32(own.step), state,
+                   [&](Value row, ValueRange carried) -> Values {
+                     return body(
+                         sharedAt(b.add(base, chunkOffset(tile, row, chunk))),
+                         carried);
+                   });
+  }
+  return state;
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,23 +141,35 @@ void AttentionKernelBuilder::copyTile(const SharedTile &tile, Value offset,
                      b.mul(b.extend(keys.begin), stride));
   Value target = sharedAt(offset);
   Value rows = b.sub(keys.end, keys.begin);
-  OwnChunks own = firstOwnChunk(tile);
+  OwnChunks own = ownChunks(tile);
   Value byte = b.mul(own.chunk, SharedTile::kChunkBytes);
-  Value bytesOfRow = b.i32(SharedTile::kChunkBytes);
-  if (columnBytes != tile.chunks() * SharedTile::kChunkBytes)
-    bytesOfRow =
-        b.smax(b.smin(b.sub(b.i32(columnBytes), byte), bytesOfRow), b.i32(0));
-  Value from =
+  Value start =
       b.at(begin, b.add(b.mul(b.extend(own.row), stride), b.extend(byte)));
   Value stepBytes = b.mul(stride, own.step);
-  ownChunks(tile, [&](int64_t rowsBelow, Value inTile) {
-    // Written so that nothing but `inTile` is the same for all tiles, and takes
-    // registers meanwhile.
-    Value has = b.less(own.row, b.sub(rows, rowsBelow));
-    Value place =
-        b.at(b.at(target, inTile), b.i32(rowsBelow * tile.panelRowBytes()));
-    b.copyAsync(place, from, b.select(has, bytesOfRow, b.i32(0)));
-    from = b.at(from, stepBytes);
+  Value inTile = chunkOffset(tile, own.row, own.chunk);
+  forOwnChunks(tile, [&](int64_t firstChunk) {
+    int64_t firstByte = firstChunk * SharedTile::kChunkBytes;
+    int64_t panels = firstChunk / tile.panelChunks();
+    Value chunkBytes = b.i32(SharedTile::kChunkBytes);
+    if (columnBytes != tile.chunks() * SharedTile::kChunkBytes)
+      chunkBytes = b.smax(
+          b.smin(b.sub(b.i32(columnBytes - firstByte), byte), chunkBytes),
+          b.i32(0));
+    Value from = b.at(start, b.i64(firstByte));
+    for (int64_t below = 0; below < tile.rows(); below += own.step) {
+      // Bits of the first row and of what is added to it are apart: so are what
+      // they do to the permutation.
+      int64_t number = (below >> tile.swizzleShift()) & tile.swizzleMask();
+      Value permuted = b.bxor(inTile, number * SharedTile::kChunkBytes);
+      int64_t constant =
+          panels * tile.panelBytes() + below * tile.panelRowBytes();
+      // Written so that nothing but `permuted` is the same for all tiles, and
+      // takes registers meanwhile.
+      Value place = b.at(b.at(target, permuted), b.i32(constant));
+      Value has = b.less(own.row, b.sub(rows, below));
+      b.copyAsync(place, from, b.select(has, chunkBytes, b.i32(0)));
+      from = b.at(from, stepBytes);
+    }
   });
 }
 

@@ -112,6 +112,12 @@ def main():
     tiny = poisoned(q, [(row, 8, 1e-36) for row in range(S)])
     check("large keys", "f32", tiny, poisoned(k, [(3, 8, LARGEST), (9, 8, -LARGEST)]), v,
           True, 1e-5)
+    # A product that overflows, and its low parts with another sign.
+    huge, negative = q.copy(), k.copy()
+    huge[..., 3] = 1.234567e30
+    negative[..., 3] = 0
+    negative[..., 10, 3] = -1.7654321e30
+    check("overflow", "f32", huge, negative, v, False, 1e-5)
 
 
 main()

@@ -106,7 +106,7 @@ MUTATIONS = [
     kernel(
         "tf32-low-part",
         "the low parts of f32 are left out",
-        "    sum = b.mma(productKind(), a.low, other.cross, sum);\n    sum = b.mma(productKind(), a.cross, other.low, sum);\n",
+        "    sum = b.mma(productKind(), a.low, other.high, sum);\n    sum = b.mma(productKind(), a.high, other.low, sum);\n",
         "",
         file=PRODUCTS,
     ),
@@ -171,10 +171,10 @@ MUTATIONS = [
         test=NON_FINITE,
     ),
     kernel(
-        "infinity-meets-low",
-        "an infinity is multiplied by the low part of what it meets, in f32",
-        "cross = b.select(finite, high, zero);",
-        "cross = high;",
+        "overflow-with-low",
+        "where a product of high parts overflows, the low parts count, in f32",
+        "x = b.select(isMember, b.f32(each.value), x);",
+        "x = b.select(b.band(isMember, b.truth(std::isnan(each.value))), b.f32(each.value), x);",
         file=PRODUCTS,
         test=NON_FINITE,
     ),
@@ -196,8 +196,8 @@ MUTATIONS = [
     kernel(
         "copy-permutation",
         "the rows that a thread copies next are permuted as its first one is",
-        "Value permuted = b.bxor(first, number * SharedTile::kChunkBytes);",
-        "Value permuted = first;",
+        "Value permuted = b.bxor(inTile, number * SharedTile::kChunkBytes);",
+        "Value permuted = inTile;",
         file=TILES,
     ),
     kernel(
