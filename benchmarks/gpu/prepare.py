@@ -3,9 +3,9 @@
 
     prepare.py [--out FOLDER] [--only NAME,...] [--jobs N] [--chip sm_80]
 
-Writes programs that are compiled ahead of time, their inputs, what has to come out and by how much it may differ, the
+Writes FOLDER and FOLDER.tar.gz: programs that are compiled ahead of time, their inputs, what has to come out and by how much it may differ, the
 runtime, and run.py, which is what to start there. The programs hold a cubin and PTX, and what the virtual GPU executes.
-Needs a build and NumPy (`.venv/bin/python`). Other programs that are in the folder already are removed.
+Needs a build and NumPy (`.venv/bin/python`). A bundle that is in the folder already is removed.
 """
 import argparse
 import concurrent.futures
@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zlib
 
 import numpy as np
 
@@ -25,15 +24,11 @@ from attention_case import stored
 from dense_reference import tolerances
 from ring_attention import Program
 
-LIMIT = 60 * 2**20  # what may travel, with some room
-
-
-def describe(operand):
-    return {"shape": list(operand.array.shape), "type": operand.element}
+LIMIT = 60 * 2**20  # bytes of the archive: what may travel, with some room
 
 
 class Data:
-    """The file of one program: arrays one after another, compressed."""
+    """The file of one program: arrays one after another."""
 
     def __init__(self):
         self.parts, self.bytes = [], 0
@@ -46,7 +41,7 @@ class Data:
         return begin
 
     def write(self, path):
-        path.write_bytes(zlib.compress(b"".join(self.parts), 6))
+        path.write_bytes(b"".join(self.parts))
 
 
 def results_of(case, data):
@@ -98,7 +93,7 @@ def needed(folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(programs.ROOT) / "build")
-    parser.add_argument("--out", type=pathlib.Path, help="the folder (BUILD/gpu-bundle)")
+    parser.add_argument("--out", type=pathlib.Path, help="FOLDER (BUILD/gpu-bundle)")
     parser.add_argument("--only", default="", help="programs whose names begin so, with commas between")
     parser.add_argument("--jobs", type=int, default=2, help="compilations at once")
     parser.add_argument("--chip", default="sm_80", help="what kernels are made for")
@@ -140,14 +135,15 @@ def main():
             pass
     manifest["needs"], manifest["glibc"] = needed(out)
     (out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    total = sum(path.stat().st_size for path in out.iterdir())
-    print(f"{out}: {len(manifest['programs'])} programs, {total / 2**20:.1f} MiB, glibc {manifest['glibc']}, "
+    archive = pathlib.Path(shutil.make_archive(str(out), "gztar", out.parent, out.name))
+    size = archive.stat().st_size
+    print(f"{archive}: {len(manifest['programs'])} programs, {size / 2**20:.1f} MiB, glibc {manifest['glibc']}, "
           f"{' '.join(manifest['needs'])}")
     foreign = [n for n in manifest["needs"] if not re.match(r"lib[cm]\.so|ld-linux", n)]
     if foreign:
         sys.exit(f"these would have to travel too: {', '.join(foreign)}")
-    if total > LIMIT:
-        sys.exit(f"the folder has {total} bytes, expected {LIMIT} or less")
+    if size > LIMIT:
+        sys.exit(f"the archive has {size} bytes, expected {LIMIT} or less")
 
 
 if __name__ == "__main__":

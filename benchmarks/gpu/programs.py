@@ -142,10 +142,11 @@ class Timed(NamedTuple):
     def text(self):
         query = f"tensor<1x{self.heads}x{1 if self.decode else '?'}x{self.depth}x{self.dtype}>"
         key = f"tensor<1x{self.kv_heads}x?x{self.depth}x{self.dtype}>"
+        lse = f"tensor<1x{self.heads}x{1 if self.decode else '?'}xf32>"
         mask = " mask(<causal>)" if self.causal else ""
-        return (f"func.func @attention(%q: {query}, %k: {key}, %v: {key}) -> {query} {{\n"
-                f"  %o = ring.attention %q, %k, %v{mask} : ({query}, {key}, {key}) -> {query}\n"
-                f"  return %o : {query}\n}}\n")
+        return (f"func.func @attention(%q: {query}, %k: {key}, %v: {key}) -> ({query}, {lse}) {{\n"
+                f"  %o, %l = ring.attention %q, %k, %v{mask} : ({query}, {key}, {key}) -> ({query}, {lse})\n"
+                f"  return %o, %l : {query}, {lse}\n}}\n")
 
 
 # Kernels know no length, so a program serves all of them.
