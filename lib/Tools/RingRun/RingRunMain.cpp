@@ -357,13 +357,6 @@ int Run::operator()() {
          Refused);
     return refuse();
   }
-  if (options.devices.anyGPU() && !options.object.empty()) {
-    refusedFeature = "object files";
-    fail("feature 'object files' is not supported by ring-run for GPUs, "
-         "expected --device cpu",
-         Refused);
-    return refuse();
-  }
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);

@@ -3,7 +3,7 @@ allowed (docs/numerics.md says how much that is)."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Optional
 
 import numpy as np
 
@@ -93,19 +93,31 @@ class Errors(NamedTuple):
         return max(self.out, self.lse) > 1
 
 
+class Tolerances(NamedTuple):
+    """What a result may differ by (docs/numerics.md)."""
+
+    out: np.ndarray  # of each element
+    lse: np.ndarray
+    rms: Optional[float]  # root mean square of `out`; None where it does not count
+
+
+def tolerances(case, reference):
+    level = np.where(np.isfinite(reference.lse), abs(reference.lse), 0)
+    lse = 1e-5 * (1 + reference.size + level)
+    return Tolerances(_allowed(case, reference), lse, _allowed_rms(case, reference))
+
+
 def errors(case, reference, out, lse=None):
     """The errors of a result; `lse` is None where the op does not give it."""
-    row = reference.size
-    allowed = _allowed(case, reference)
-    out_errors = _multiples(out, reference.out, allowed)
+    allowed = tolerances(case, reference)
+    out_errors = _multiples(out, reference.out, allowed.out)
     worst_out, message = _worst("out", out_errors, out, reference.out)
-    rms = _rms_error(case, reference, out)
+    rms = _rms_error(reference, out) / allowed.rms if allowed.rms else 0.0
     if rms > worst_out:
         worst_out, message = rms, f"out: root mean square {rms:.3g} of the tolerance"
     if lse is None:
         return Errors(worst_out, 0.0, message)
-    level = np.where(np.isfinite(reference.lse), abs(reference.lse), 0)
-    lse_errors = _multiples(lse, reference.lse, 1e-5 * (1 + row + level))
+    lse_errors = _multiples(lse, reference.lse, allowed.lse)
     worst_lse, about_lse = _worst("lse", lse_errors, lse, reference.lse)
     return Errors(
         worst_out, worst_lse, about_lse if worst_lse > worst_out else message
@@ -120,6 +132,16 @@ def _allowed(case, reference):
     magnitude = reference.magnitude
     allowed = UNIT[case.dtype] * (2 * magnitude + abs(reference.out))
     return allowed + 2.0**-22 * size * magnitude + SMALLEST[case.dtype]
+
+
+def _allowed_rms(case, reference):
+    """Of 16-bit results: it shows partial results that were rounded, which no single
+    element does."""
+    finite = np.isfinite(reference.out)
+    if case.dtype == "f32" or finite.sum() < RMS_COUNT:
+        return None
+    level = (reference.out[finite] ** 2).mean() + reference.spread[finite].mean()
+    return 0.475 * UNIT[case.dtype] * np.sqrt(level) + SMALLEST[case.dtype]
 
 
 def _multiples(got, expected, allowed):
@@ -140,14 +162,6 @@ def _worst(name, multiples, got, expected):
     )
 
 
-def _rms_error(case, reference, out):
-    """Root mean square error of 16-bit results as a multiple of what is allowed: it
-    shows partial results that were rounded, which no single element does."""
+def _rms_error(reference, out):
     both = np.isfinite(reference.out) & np.isfinite(out)
-    if case.dtype == "f32" or both.sum() < RMS_COUNT:
-        return 0.0
-    mean = lambda x: x[both].mean()
-    level = np.sqrt(mean(reference.out**2) + mean(reference.spread))
-    allowed = 0.475 * UNIT[case.dtype] * level + SMALLEST[case.dtype]
-    with np.errstate(invalid="ignore"):
-        return np.sqrt(mean((out - reference.out) ** 2)) / allowed
+    return np.sqrt(((out - reference.out)[both] ** 2).mean()) if both.any() else 0.0

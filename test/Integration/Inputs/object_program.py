@@ -81,9 +81,9 @@ def descriptor(array):
 class Host:
     """A set of ranks of this process."""
 
-    def __init__(self, ranks, threads=2, deadline=20.0):
+    def __init__(self, ranks, threads=2, deadline=20.0, devices="cpu"):
         self.runtime, self.ranks = load_runtime(), ranks
-        options = HostOptions(ranks, threads, deadline, 0)
+        options = HostOptions(ranks, threads, deadline, 0, devices.encode())
         message = ctypes.create_string_buffer(256)
         self.pointer = self.runtime.ring_host_create(
             ctypes.byref(options), message, ctypes.c_size_t(len(message))
@@ -154,11 +154,11 @@ def write(folder, name, text):
     return path
 
 
-def compiled(text, folder, ranks, layout="zigzag", prefetch=1):
+def compiled(text, folder, ranks, layout="zigzag", prefetch=1, device="cpu"):
     """What --emit-object makes of a program. The header is part of what is tested."""
     line = ["ring-run", write(folder, "program.mlir", text)]
     line += [f"--emit-object={os.path.join(folder, 'program.o')}"]
-    line += [f"--ranks={ranks}", f"--layout={layout}"]
+    line += [f"--ranks={ranks}", f"--layout={layout}", f"--device={device}"]
     subprocess.run([*line, f"--prefetch-distance={prefetch}"], check=True)
     write(folder, "program.c", '#include "program.h"\n')
     return Library(folder)

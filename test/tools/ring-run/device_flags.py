@@ -58,8 +58,6 @@ for flags, feature in (
     ("--transport=mpi --device=vgpu", "mpi"),
     ("--device=vgpu:sm_90", "chip sm_90"),
     ("--device=cpu,vgpu:sm_90,cpu,cpu", "chip sm_90"),
-    ("--device=vgpu --emit-object=f.o", "object files"),
-    ("--device=cpu,cpu,cpu,cuda --emit-object=f.o", "object files"),
 ):
     stdout, stderr = ring_run(ATTENTION, *FLAGS, "--json", *flags.split(), code=3)
     assert f"error: feature '{feature}' is not supported by " in stderr and stderr.count("\n") == 1, stderr
