@@ -91,7 +91,7 @@ FailureOr<Expr *> AttentionMatcher::matchOverKeys(Expr *reduction,
   Renaming renaming;
   if (over.size() == 1 && at.key.size() == 1 &&
       ShapedType::isStatic(over[0].size) &&
-      over[0].size == at.key[0].size + 1) {
+      over[0].size - 1 == at.key[0].size) {
     found = findSink(reduced, over[0]);
     reduced = found ? context.restrict(reduced, over[0], at.key[0]) : nullptr;
     if (!reduced)

@@ -133,13 +133,6 @@ bool Inference::infer(linalg::LinalgOp linalgOp, bool isOperand, unsigned index,
 // Shapes
 //===----------------------------------------------------------------------===//
 
-static int64_t product(ArrayRef<int64_t> sizes) {
-  int64_t result = 1;
-  for (int64_t size : sizes)
-    result *= size;
-  return result;
-}
-
 /// Where `dim` of the larger shape stands in the smaller one.
 static SequenceDim collapse(ArrayRef<int64_t> shape,
                             ArrayRef<ReassociationIndices> groups,
@@ -184,7 +177,7 @@ bool Inference::infer(tensor::CollapseShapeOp reshape, bool isOperand,
     return true;
   }
   sequence.results[0] = known;
-  if (product(source) != 0)
+  if (!llvm::is_contained(source, 0))
     sequence.operands[0] = expand(source, groups[known.dim], known, length);
   return sequence.operands[0] || fail("takes the sequence apart");
 }
@@ -199,7 +192,7 @@ bool Inference::infer(tensor::ExpandShapeOp reshape, bool isOperand,
     return true;
   }
   sequence.operands[0] = known;
-  if (product(result) != 0)
+  if (!llvm::is_contained(result, 0))
     sequence.results[0] = expand(result, groups[known.dim], known, length);
   return sequence.results[0] || fail("takes the sequence apart");
 }
