@@ -102,11 +102,39 @@ static bool hasRegionParsedByODS(StringRef text) {
   return false;
 }
 
+/// The same of `module`, which may be around all of the program only.
+static bool hasNestedModule(StringRef text) {
+  auto isWord = [](char c) {
+    return isalnum(static_cast<unsigned char>(c)) ||
+           StringRef("_.$@\"-").contains(c);
+  };
+  StringRef name = "module";
+  bool isFirst = true;
+  for (size_t at = text.find(name); at != StringRef::npos;
+       at = text.find(name, at + name.size())) {
+    size_t end = at + name.size();
+    if ((at && isWord(text[at - 1])) ||
+        (end < text.size() && isWord(text[end])))
+      continue;
+    SmallVector<StringRef> lines;
+    text.take_front(at).split(lines, '\n');
+    for (StringRef line : lines) {
+      line = line.ltrim();
+      if (!line.empty() && !line.starts_with("//") && !line.starts_with("#"))
+        return true;
+    }
+    if (!isFirst)
+      return true;
+    isFirst = false;
+  }
+  return false;
+}
+
 OwningOpRef<ModuleOp> Session::parse(StringRef text) {
   // Bytecode is upstream's matter, and so are resources: the context keeps
   // them, and gives those that are parsed again another name.
   if (text.starts_with("ML\xefR") || text.contains("dense_resource") ||
-      hasRegionParsedByODS(text))
+      hasRegionParsedByODS(text) || hasNestedModule(text))
     return nullptr;
   return parseSourceString<ModuleOp>(text, ParserConfig(&context));
 }

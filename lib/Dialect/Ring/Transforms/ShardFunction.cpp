@@ -160,7 +160,9 @@ LogicalResult FunctionSharding::run() {
     if (Operation *op = input.whole.getDefiningOp();
         op && propagation.dependsOnArguments(input.whole) && failed(blame(op)))
       return failure();
-  if (!part.hasLocalOps)
+  // Of constants alone: nothing that is cut tells a rank how many positions it
+  // has, and the host makes it.
+  if (!part.hasLocalOps || part.cut.empty())
     return success();
 
   if (failed(nameAttentions(attentions)))

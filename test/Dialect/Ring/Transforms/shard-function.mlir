@@ -317,6 +317,13 @@ func.func @alone(%q: tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32> {
   %o = ring.attention %q, %q, %q : (tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
   return %o : tensor<1x1x6x4xf32>
 }
+func.func @constants() -> tensor<1x1x6x4xf32> {
+  %c = arith.constant dense<1.0> : tensor<1x1x6x4xf32>
+  %e = tensor.empty() : tensor<1x1x6x4xf32>
+  %q = linalg.exp ins(%c : tensor<1x1x6x4xf32>) outs(%e : tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  %o = ring.attention %q, %q, %q : (tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>, tensor<1x1x6x4xf32>) -> tensor<1x1x6x4xf32>
+  return %o : tensor<1x1x6x4xf32>
+}
 func.func @none(%x: tensor<6xf32>) -> tensor<6xf32> {
   %e = tensor.empty() : tensor<6xf32>
   %y = linalg.exp ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) -> tensor<6xf32>
