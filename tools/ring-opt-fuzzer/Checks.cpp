@@ -181,7 +181,7 @@ static void checkText(Session &session, ModuleOp module, StringRef origin) {
   for (bool generic : {true, false}) {
     std::string text = print(module, generic);
     session.forgetErrors();
-    OwningOpRef<ModuleOp> again = session.parse(text);
+    OwningOpRef<ModuleOp> again = session.parsePrinted(text);
     const char *form = generic ? "the generic form" : "the custom form";
     if (!again)
       report(Twine("after ") + origin,

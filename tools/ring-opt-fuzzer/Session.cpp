@@ -136,6 +136,10 @@ OwningOpRef<ModuleOp> Session::parse(StringRef text) {
   if (text.starts_with("ML\xefR") || text.contains("dense_resource") ||
       hasRegionParsedByODS(text) || hasNestedModule(text))
     return nullptr;
+  return parsePrinted(text);
+}
+
+OwningOpRef<ModuleOp> Session::parsePrinted(StringRef text) {
   return parseSourceString<ModuleOp>(text, ParserConfig(&context));
 }
 

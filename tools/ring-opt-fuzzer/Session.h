@@ -26,6 +26,8 @@ public:
 
   /// Null where `text` does not parse or does not verify.
   mlir::OwningOpRef<mlir::ModuleOp> parse(llvm::StringRef text);
+  /// The same for what was printed: it meets no fault of upstream's parser.
+  mlir::OwningOpRef<mlir::ModuleOp> parsePrinted(llvm::StringRef text);
   mlir::MLIRContext &getContext() { return context; }
 
   int errors = 0;         ///< since the last look at them
