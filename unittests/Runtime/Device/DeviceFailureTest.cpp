@@ -34,11 +34,7 @@ protected:
 
   /// Runs a causal problem on three ranks; the host's message.
   static std::string run(ring_host *host) {
-    DeviceProblem problem;
-    problem.mask.causal = true;
-    problem.queryLayout = zigzagLayout(3, 19);
-    problem.keyLayout = zigzagLayout(3, 23);
-    problem.fill();
+    DeviceProblem problem = DeviceProblem::causalZigzag(3);
     ring_status status = ring_host_run(
         host, 3,
         [](ring_context *context, void *environment) {

@@ -39,6 +39,16 @@ FakeProgram::FakeProgram() : image{"vgpu", "sm_80", "fake", 5} {
   kernel.state_floats = static_cast<int32_t>(fake.stateFloats());
 }
 
+DeviceProblem DeviceProblem::causalZigzag(int64_t ranks) {
+  DeviceProblem problem;
+  problem.ranks = ranks;
+  problem.mask.causal = true;
+  problem.queryLayout = zigzagLayout(ranks, problem.queries);
+  problem.keyLayout = zigzagLayout(ranks, problem.keys);
+  problem.fill();
+  return problem;
+}
+
 void DeviceProblem::fill() {
   const FakeKernel &kernel = fakeState().kernel;
   std::mt19937 random(7);

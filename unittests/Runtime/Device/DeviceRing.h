@@ -53,6 +53,8 @@ struct DeviceProblem {
   std::vector<float> sumOfKeys;         ///< of what each rank on a CPU saw
   std::set<int64_t> skipped;            ///< rows that nobody computes
 
+  /// A causal mask over zigzag layouts, with inputs.
+  static DeviceProblem causalZigzag(int64_t ranks);
   /// Fills the inputs.
   void fill();
   /// The rank function, as a compiler writes it.

@@ -123,12 +123,7 @@ static bool runRank(int ranks) {
   EXPECT_EQ(ring_host_ranks(host.get()), ranks);
   EXPECT_EQ(ring_host_local_ranks(host.get()), 1);
   EXPECT_EQ(ring_host_first_rank(host.get()), rankOfLauncher());
-  DeviceProblem problem;
-  problem.ranks = ranks;
-  problem.mask.causal = true;
-  problem.queryLayout = zigzagLayout(ranks, 19);
-  problem.keyLayout = zigzagLayout(ranks, 23);
-  problem.fill();
+  DeviceProblem problem = DeviceProblem::causalZigzag(ranks);
   for (int run = 0; run < 3; ++run) {
     ring_status status = ring_host_run(
         host.get(), ranks,

@@ -15,15 +15,6 @@ namespace {
 
 class NcclTest : public FakeGpus {
 protected:
-  static DeviceProblem problemOf(int64_t ranks) {
-    DeviceProblem problem;
-    problem.ranks = ranks;
-    problem.mask.causal = true;
-    problem.queryLayout = zigzagLayout(ranks, 19);
-    problem.keyLayout = zigzagLayout(ranks, 23);
-    problem.fill();
-    return problem;
-  }
   /// The host's message.
   static std::string run(ring_host *host, DeviceProblem &problem) {
     ring_status status = ring_host_run(
@@ -62,7 +53,7 @@ TEST_F(NcclTest, Rings) {
       SCOPED_TRACE(std::to_string(ranks) + " ranks, distance " +
                    std::to_string(distance));
       resetFake();
-      DeviceProblem problem = problemOf(ranks);
+      DeviceProblem problem = DeviceProblem::causalZigzag(ranks);
       problem.distance = distance;
       Host host(options(static_cast<int32_t>(ranks), "vgpu", 20, "nccl"));
       EXPECT_EQ(run(host, problem), "");
@@ -79,7 +70,7 @@ TEST_F(NcclTest, Rings) {
 /// As NcclSequence: the group of transfer t + 1 before kernel t, and no wait of
 /// the host.
 TEST_F(NcclTest, TransfersAreEnqueuedBeforeKernels) {
-  DeviceProblem problem = problemOf(4);
+  DeviceProblem problem = DeviceProblem::causalZigzag(4);
   Host host(options(4, "vgpu", 20, "nccl"));
   ASSERT_EQ(run(host, problem), "");
   fakeState().calls.clear();
@@ -112,7 +103,7 @@ TEST_F(NcclTest, Graphs) {
         options(static_cast<int32_t>(ranks), "vgpu", 20, "nccl");
     with.graph = 1;
     Host host(with);
-    DeviceProblem problem = problemOf(ranks);
+    DeviceProblem problem = DeviceProblem::causalZigzag(ranks);
     auto runs = [&](const std::string &note) {
       fakeState().calls.clear();
       for (float &value : problem.value)
@@ -160,7 +151,7 @@ TEST_F(NcclTest, GraphsEndWithTheirCommunicators) {
   ring_host_options with = options(3, "vgpu", /*deadline=*/0.5, "nccl");
   with.graph = 1;
   Host host(with);
-  DeviceProblem problem = problemOf(3);
+  DeviceProblem problem = DeviceProblem::causalZigzag(3);
   for (int i = 0; i < 2; ++i)
     EXPECT_EQ(run(host, problem), "");
   EXPECT_STREQ(ring_host_graph_note(host), "");
@@ -186,7 +177,7 @@ TEST_F(NcclTest, RanksThatShareAGpu) { // case R11
   EXPECT_EQ(refusal(2, "vgpu,cpu"),
             "rank 1 has no GPU, nccl needs one for each rank");
   // Threads hand over addresses.
-  DeviceProblem problem = problemOf(3);
+  DeviceProblem problem = DeviceProblem::causalZigzag(3);
   Host host(options(3, "vgpu:0"));
   EXPECT_EQ(run(host, problem), "");
 }
@@ -206,7 +197,7 @@ TEST_F(NcclTest, OldLibraries) {
 
 TEST_F(NcclTest, Failures) {
   Host host(options(3, "vgpu", /*deadline=*/0.5, "nccl"));
-  DeviceProblem problem = problemOf(3);
+  DeviceProblem problem = DeviceProblem::causalZigzag(3);
   {
     ScopedVariable fault("RING_FAULT", "drop:rank=1,transfer=2");
     std::string message = run(host, problem);

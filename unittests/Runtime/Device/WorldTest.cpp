@@ -118,11 +118,7 @@ TEST(WorldRank, DISABLED_Run) {
                                                           ring_host_destroy);
   EXPECT_EQ(ring_host_ranks(host), kRanks);
   EXPECT_EQ(ring_host_local_ranks(host), 1);
-  DeviceProblem problem;
-  problem.mask.causal = true;
-  problem.queryLayout = zigzagLayout(kRanks, 19);
-  problem.keyLayout = zigzagLayout(kRanks, 23);
-  problem.fill();
+  DeviceProblem problem = DeviceProblem::causalZigzag(kRanks);
   struct Run {
     DeviceProblem &problem;
     const std::string &task;
